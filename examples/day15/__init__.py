@@ -1,0 +1,1 @@
+"""Day 15: LOCAL keeps five turns inside a budget."""
