@@ -1,0 +1,53 @@
+# The two to know: `make demo` and `make test`. `make help` lists the rest.
+# PYTHON=... names an interpreter, OUT=... the demo's folder, PYTEST_ARGS=... what pytest gets on top.
+.POSIX:
+.DEFAULT_GOAL := help
+OUT = out/demo
+NAME = turn
+RUN = .venv/bin/python -m
+COMPILE = pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-annotate --custom-compile-command "make lock" --constraint requirements/pins.in
+
+.PHONY: help demo test lint bench wheel lock clean base dev
+
+help: ## says what there is
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+
+demo: base ## installs into .venv and runs LOCAL's five turns offline; the report goes to out/demo
+	@scripts/set_aside.sh "$(OUT)"
+	@.venv/bin/local-agent demo --out "$(OUT)"
+
+test: dev lint ## installs what the tests need and runs every check
+	$(RUN) pytest --cov --cov-report= $(PYTEST_ARGS)
+	@echo "Coverage by branch, where every branch must be covered:"
+	$(RUN) coverage report --include 'callbacks/context/*,stores/consent.py' --fail-under 100
+	$(RUN) coverage report --format total
+
+lint: dev ## ruff, types, and the arrows between rooms
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+	.venv/bin/lint-imports
+
+bench: base ## runs one benchmark: make bench NAME=turn
+	@mkdir -p out/bench
+	$(RUN) benchmarks $(NAME) --json --out out/bench/$(NAME).json
+
+wheel: dev ## builds wheel and sdist into dist/
+	$(RUN) build --no-isolation --outdir dist .
+
+lock: base ## resolves requirements/*.lock anew inside pyproject's ranges (needs uv)
+	@uv=$$(command -v .venv/bin/uv || command -v uv) || { echo "uv is needed: pip install uv"; exit 1; }; \
+	"$$uv" $(COMPILE) --upgrade pyproject.toml --output-file requirements/base.lock && \
+	"$$uv" $(COMPILE) --upgrade --extra dev --constraint requirements/base.lock pyproject.toml --output-file requirements/dev.lock
+
+clean: ## removes what was installed, built and cached; what runs wrote to out/ stays
+	rm -rf .venv build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+base:
+	@scripts/venv.sh base
+
+dev:
+	@scripts/debian.sh
+	@scripts/venv.sh dev
