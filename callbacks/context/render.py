@@ -1,0 +1,146 @@
+"""The history block: a window as a few lines of text, and back.
+
+A block is a header line and one line a piece, the ledger first and then the projections, oldest
+first::
+
+    【前情】
+    *找活動|區域=花壇鄉
+    -詢問可用功能
+
+The ledger's line and a projection's line are built alike, from pieces that cost the same in both.
+A ledger takes over pieces of the projection it absorbs and adds none, so moving a projection into
+the ledger never makes the text longer, whatever the schema.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from callbacks.context.errors import UnsupportedContext
+from callbacks.context.ledger import Ledger
+from callbacks.context.projection import Projection
+from callbacks.context.schema import ContextSchema
+from callbacks.context.window import ContextWindow
+from callbacks.context.wording import WORDINGS
+
+ACK: Mapping[str, str] = MappingProxyType(
+    {language: wording.acknowledgement for language, wording in WORDINGS.items()}
+)
+"""The model turn that follows the block, by language: the block is sent as a user/model pair."""
+
+# One byte each: if the ledger's mark were longer than a projection's, a cut could grow the text.
+_LEDGER, _TURN = "*", "-"
+_PIECE, _EQUALS = "|", "="
+
+# What gives a block or a chat template its structure, compared after NFKC so that full-width twins
+# count too.
+_STRUCTURE = frozenset("|=\\<>[]{}【】〔〕")
+# Characters that are drawn as nothing although their category is not a control or format one:
+# https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point
+_IGNORABLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
+)
+_ESCAPED = re.compile(r"\\u([0-9a-f]{4})|\\U([0-9a-f]{8})")
+
+
+def render(window: ContextWindow, schema: ContextSchema) -> str:
+    """Return the block for a window, or empty text for an empty window.
+
+    Raises:
+        UnsupportedContext: The window is outside the schema (invariant 5).
+    """
+    window.check(schema)
+    if window.is_empty:
+        return ""
+    lines = [schema.wording.header]
+    if not window.ledger.is_empty:
+        lines.append(_LEDGER + _pieces(window.ledger.goal, window.ledger.slots, schema))
+    lines.extend(
+        _TURN + _pieces(projection.topic, projection.slots, schema)
+        for projection in window.projections
+    )
+    return "\n".join(lines)
+
+
+def parse(text: str, schema: ContextSchema) -> ContextWindow:
+    """Return the window a block shows; the inverse of ``render``.
+
+    Raises:
+        UnsupportedContext: The text is not exactly what ``render`` writes for some window.
+    """
+    if text == "":
+        return ContextWindow()
+    header, *lines = text.split("\n")
+    if header != schema.wording.header or not lines:
+        raise UnsupportedContext("The text is not a history block of this schema.")
+    ledger = Ledger()
+    if lines[0].startswith(_LEDGER):
+        goal, slots = _read(lines.pop(0), schema)
+        ledger = Ledger(goal or None, slots)
+    projections = []
+    for line in lines:
+        topic, slots = _read(line, schema)
+        projections.append(Projection(topic, slots))
+    window = ContextWindow(tuple(projections), ledger)
+    # Reading is lenient; writing it again is not. One window has one block.
+    if render(window, schema) != text:
+        raise UnsupportedContext("The text is not a history block of this schema.")
+    return window
+
+
+def escape(text: str) -> str:
+    r"""Return text in which nothing can break, hide or imitate a line of the block.
+
+    Structural characters, controls, format characters (bidi and zero-width ones among them),
+    separators other than the plain space, characters that are drawn as nothing, and a combining
+    character at the start, become ``\uXXXX`` or ``\UXXXXXXXX``.
+    """
+    return "".join(
+        _code(character) if _unsafe(character, first=index == 0) else character
+        for index, character in enumerate(text)
+    )
+
+
+def _pieces(topic: str | None, slots: Mapping[str, str], schema: ContextSchema) -> str:
+    label = schema.topics[topic].label if topic else ""
+    pieces = [escape(label)]
+    for name, value in slots.items():
+        pieces.append(escape(schema.slots[name].label or name) + _EQUALS + escape(value))
+    return _PIECE.join(pieces)
+
+
+def _read(line: str, schema: ContextSchema) -> tuple[str, dict[str, str]]:
+    first, *pieces = line[1:].split(_PIECE)
+    topic = schema.topics_by_label.get(_unescape(first), "")
+    slots: dict[str, str] = {}
+    for piece in pieces:
+        label, _, value = piece.partition(_EQUALS)
+        slots[schema.slots_by_label.get(_unescape(label), "")] = _unescape(value)
+    return topic, slots
+
+
+def _unsafe(character: str, *, first: bool) -> bool:
+    if character.isascii():
+        return character in _STRUCTURE or not character.isprintable()
+    category = unicodedata.category(character)
+    if category[0] in "CZ" or (first and category[0] == "M"):
+        return True
+    return bool(_IGNORABLE.match(character)) or not _STRUCTURE.isdisjoint(
+        unicodedata.normalize("NFKC", character)
+    )
+
+
+def _code(character: str) -> str:
+    number = ord(character)
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPED.sub(_character, text)
+
+
+def _character(match: re.Match[str]) -> str:
+    number = int(match[1] or match[2], 16)
+    # Out of range can only come from text render did not write; parse then finds the difference.
+    return chr(number) if number < 0x110000 else ""

@@ -1,0 +1,182 @@
+"""Which topics and slots a context may hold, and in which language the model reads them."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Literal, TypeVar
+
+from callbacks.context.errors import InvalidSchema, UnsupportedContext
+from callbacks.context.projection import Projection
+from callbacks.context.slot import Slot
+from callbacks.context.values import MAX_NAME, canonical, schema_text
+from callbacks.context.wording import WORDINGS, Wording
+
+Language = Literal["zh-Hant", "en"]
+_Part = TypeVar("_Part")
+
+
+@dataclass(frozen=True)
+class Topic:
+    """Something an exchange can be about.
+
+    Attributes:
+        label: What people and the model read.
+        sticky: Whether the topic may become the goal. One that does not stick, such as a question
+            about the service itself, leaves the goal as it was.
+    """
+
+    label: str
+    sticky: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", schema_text(self.label, MAX_NAME))
+        if not isinstance(self.sticky, bool):
+            raise InvalidSchema("Whether a topic sticks is true or false.")
+
+
+@dataclass(frozen=True)
+class ContextSchema:
+    """The closed world of a context.
+
+    Attributes:
+        topics: Topics by name; at least one.
+        slots: Slots by name.
+        language: The language of the block and its rules, ``zh-Hant`` or ``en``.
+
+    Raises:
+        InvalidSchema: The parts contradict each other, in one sentence.
+    """
+
+    topics: Mapping[str, Topic]
+    slots: Mapping[str, Slot] = field(default_factory=dict)
+    language: Language = "en"
+
+    def __post_init__(self) -> None:
+        if self.language not in WORDINGS:
+            raise InvalidSchema("The language of a schema is zh-Hant or en.")
+        topics = _named(self.topics, lambda part: isinstance(part, Topic))
+        slots = _named(self.slots, lambda part: isinstance(part, Slot))
+        if not topics:
+            raise InvalidSchema("A schema needs at least one topic.")
+        object.__setattr__(self, "topics", MappingProxyType(topics))
+        object.__setattr__(self, "slots", MappingProxyType(slots))
+        # The block shows labels alone, so two equal labels could not be told apart again.
+        if len(self.topics_by_label) != len(topics):
+            raise InvalidSchema("Two topics have the same label.")
+        if len(self.slots_by_label) != len(slots):
+            raise InvalidSchema("Two slots have the same label.")
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    @cached_property
+    def topics_by_label(self) -> Mapping[str, str]:
+        """Topic names by label."""
+        return MappingProxyType({topic.label: name for name, topic in self.topics.items()})
+
+    @cached_property
+    def slots_by_label(self) -> Mapping[str, str]:
+        """Slot names by what the block shows: the label, or the name where there is none."""
+        return MappingProxyType({slot.label or name: name for name, slot in self.slots.items()})
+
+    @property
+    def wording(self) -> Wording:
+        """The fixed words of the block in the schema's language."""
+        return WORDINGS[self.language]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over the schema's canonical JSON, in hexadecimal."""
+        content = {
+            "language": self.language,
+            "topics": {
+                name: {"label": topic.label, "sticky": topic.sticky}
+                for name, topic in self.topics.items()
+            },
+            "slots": {name: slot.canonical_json() for name, slot in self.slots.items()},
+        }
+        text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def is_sticky(self, topic: str) -> bool:
+        """Say whether a topic may become the goal.
+
+        Raises:
+            UnsupportedContext: The schema has no such topic.
+        """
+        return self._topic(topic).sticky
+
+    def project(self, topic: str, slots: Mapping[str, object] | None = None) -> Projection:
+        """Return what an exchange leaves behind.
+
+        Args:
+            topic: Name of a topic.
+            slots: Values by slot name; None and blank text mean that nothing was said.
+
+        Raises:
+            UnsupportedContext: The topic, a slot or a value is outside the schema (invariant 5).
+        """
+        self._topic(topic)
+        admitted: dict[str, str] = {}
+        for name, value in (slots or {}).items():
+            slot = self.slots.get(name)
+            if slot is None:
+                raise UnsupportedContext("The schema has no such slot.")
+            if value is None or (isinstance(value, str) and not canonical(value)):
+                continue
+            admitted[name] = slot.admit(value)
+        return Projection(topic, admitted)
+
+    def check(self, projection: Projection) -> None:
+        """Refuse a projection this schema would not have made.
+
+        Raises:
+            UnsupportedContext: The topic, a slot or a value is outside the schema, or a value is
+                not in its canonical form.
+        """
+        self._topic(projection.topic)
+        self.check_values(projection.slots)
+
+    def check_values(self, values: Mapping[str, str]) -> None:
+        """Refuse values this schema would not have admitted as they stand.
+
+        Raises:
+            UnsupportedContext: A slot or value is outside the schema, or not canonical.
+        """
+        for name, value in values.items():
+            slot = self.slots.get(name)
+            if slot is None:
+                raise UnsupportedContext("The schema has no such slot.")
+            if slot.admit(value) != value:
+                raise UnsupportedContext("A value of the context is not canonical.")
+
+    def rules(self) -> str:
+        """Return the one explanation of the history block, for the system instruction.
+
+        It does not change from turn to turn, so it belongs to the stable prefix (invariant 14).
+        """
+        return self.wording.rules
+
+    def _topic(self, name: object) -> Topic:
+        topic = self.topics.get(name) if isinstance(name, str) else None
+        if topic is None:
+            raise UnsupportedContext("The schema has no such topic.")
+        return topic
+
+
+def _named(given: Mapping[str, _Part], right: Callable[[object], bool]) -> dict[str, _Part]:
+    if not isinstance(given, Mapping):
+        raise InvalidSchema("The topics and slots of a schema are given by name.")
+    named: dict[str, _Part] = {}
+    for name, part in given.items():
+        clean = schema_text(name, MAX_NAME)
+        if not right(part):
+            raise InvalidSchema("A schema is made of Topic and Slot objects.")
+        if clean in named:
+            raise InvalidSchema("Two parts of a schema have the same name.")
+        named[clean] = part
+    # The order in which the author wrote them decides nothing (invariant 12).
+    return dict(sorted(named.items()))
