@@ -1,0 +1,56 @@
+"""A signing key for a machine where nobody has set one: made once, readable by its owner alone.
+
+For development. Several machines behind one service need the same keys and get them from LOCAL_CONSENT_KEYS.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import tempfile
+from pathlib import Path
+
+from local_agent.settings import MIN_KEY_BYTES, Settings, SettingsError
+
+_VARIABLE = "LOCAL_CONSENT_KEY_FILE"
+
+
+def signing_keys(settings: Settings) -> tuple[bytes, ...]:
+    """Return the keys that sign consent cards, newest first.
+
+    Args:
+        settings: LOCAL_CONSENT_KEYS wins; without it the key file is read, and made first if it does not exist.
+
+    Raises:
+        SettingsError: The file cannot be made or read, others may read it, or it holds no key.
+    """
+    return settings.signing_keys or (_key_in(settings.consent_key_file),)
+
+
+def _key_in(path: Path) -> bytes:
+    try:
+        if not path.exists():
+            _create(path)
+        mode = path.stat().st_mode
+        key = path.read_bytes().strip()
+    except OSError:
+        raise SettingsError(_VARIABLE, "must be a path that can be written and read") from None
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise SettingsError(_VARIABLE, "must name a file only its owner can read (mode 0600)")
+    if len(key) < MIN_KEY_BYTES:
+        raise SettingsError(_VARIABLE, f"must name a file with a key of at least {MIN_KEY_BYTES} bytes")
+    return key
+
+
+def _create(path: Path) -> None:
+    """Write a new key; of two processes that start at once, both end up with the same one."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)  # mode 0600
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(48))
+        Path(path).hardlink_to(temporary)  # appears whole or not at all, and never replaces a key
+    except FileExistsError:
+        pass  # the other process was first; its key is read next
+    finally:
+        Path(temporary).unlink()

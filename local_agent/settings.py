@@ -1,0 +1,204 @@
+"""LOCAL's settings, read from environment variables; docs/settings.md has them in one table.
+
+Nothing is read at import. A secret is a `SecretStr`, and a refused value is named by its variable only, never quoted.
+"""
+
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Mapping
+from datetime import tzinfo
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    Field,
+    SecretStr,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+)
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PREFIX = "LOCAL_"
+OFFLINE_MODEL = "local-offline-rules"
+MIN_KEY_BYTES = 32
+
+
+class SettingsError(Exception):
+    """A setting has a value LOCAL cannot use.
+
+    Attributes:
+        error_code: `SETTINGS_INVALID`.
+        numbers: How many settings are wrong.
+        variable: The environment variable named in the message.
+    """
+
+    error_code = "SETTINGS_INVALID"
+
+    def __init__(self, variable: str, reason: str, faults: int = 1) -> None:
+        """Build the sentence from the variable's name and what it must be."""
+        super().__init__(f"{variable} {reason}.")
+        self.variable = variable
+        self.numbers: dict[str, int | str] = {"faults": faults}
+
+
+def _known_timezone(name: str) -> str:
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        raise ValueError("unknown time zone") from None
+    return name
+
+
+Identifier = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=128)]
+
+
+class Settings(BaseSettings):
+    """Everything a deployment can change. Field names in upper case after `LOCAL_` are the variables."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,
+        populate_by_name=True,
+    )
+
+    model: Identifier = Field(
+        default=OFFLINE_MODEL,
+        description="a model's name",
+    )
+    google_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias="GOOGLE_API_KEY",
+        description="a key of the Gemini API",
+    )
+    database_url: SecretStr = Field(
+        default=SecretStr("sqlite+aiosqlite:///local.db"),
+        description="a database URL such as sqlite+aiosqlite:///local.db",
+    )
+    budget_limit: int = Field(
+        default=16_384,
+        ge=1,
+        description="a whole number of at least 1",
+    )
+    budget_unit: Literal["tokens", "utf8_bytes"] = Field(
+        default="utf8_bytes",
+        description="tokens or utf8_bytes",
+    )
+    approve_count_tokens: bool = Field(
+        default=False,
+        description="yes or no",
+    )
+    max_turns: int = Field(
+        default=2,
+        ge=0,
+        le=20,
+        description="a whole number from 0 to 20",
+    )
+    context_ttl_seconds: int = Field(
+        default=900,
+        ge=1,
+        le=86_400,
+        description="a whole number of seconds from 1 to 86400",
+    )
+    max_message_chars: int = Field(
+        default=1_200,
+        ge=1,
+        le=5_000,
+        description="a whole number of characters from 1 to 5000",
+    )
+    tenant: Identifier = Field(
+        default="local",
+        description="a name of 1 to 128 characters",
+    )
+    consent_keys: SecretStr | None = Field(
+        default=None,
+        description="signing keys separated by commas, each of at least 32 bytes, the newest first",
+    )
+    consent_key_file: Path = Field(
+        default=Path("local_consent.key"),
+        description="a path for the development key",
+    )
+    catalog: Path | None = Field(
+        default=None,
+        description="a path of a catalogue file",
+    )
+    timezone: Annotated[str, AfterValidator(_known_timezone)] = Field(
+        default="Asia/Taipei",
+        description="a time zone such as Asia/Taipei",
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="INFO",
+        description="DEBUG, INFO, WARNING or ERROR",
+    )
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _upper(cls, value: object) -> object:
+        return value.upper() if isinstance(value, str) else value
+
+    @field_validator("consent_keys")
+    @classmethod
+    def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and any(len(key) < MIN_KEY_BYTES for key in _split_keys(value)):
+            raise ValueError("a key is too short")
+        return value
+
+    @property
+    def offline(self) -> bool:
+        """Whether the rules of the offline model answer: it was chosen, or there is no key for another."""
+        return self.model == OFFLINE_MODEL or self.google_api_key is None
+
+    @property
+    def signing_keys(self) -> tuple[bytes, ...]:
+        """The keys of LOCAL_CONSENT_KEYS, newest first; empty when it is not set (see `keyfile`)."""
+        return () if self.consent_keys is None else _split_keys(self.consent_keys)
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone in which LOCAL says "today"."""
+        return zoneinfo.ZoneInfo(self.timezone)
+
+
+def variable_of(field: str) -> str:
+    """Return the environment variable that sets a field.
+
+    Raises:
+        KeyError: There is no such field.
+    """
+    alias = Settings.model_fields[field].validation_alias
+    return alias if isinstance(alias, str) else PREFIX + field.upper()
+
+
+def load_settings(overrides: Mapping[str, object] | None = None) -> Settings:
+    """Read the settings from the environment.
+
+    Args:
+        overrides: Field values that win over the environment, for commands and tests.
+
+    Raises:
+        SettingsError: A value cannot be used; the first one is named.
+    """
+    try:
+        return Settings(**dict(overrides or {}))  # type: ignore[arg-type]  # checked by pydantic
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        field = _field_of(str(first["loc"][0]))
+        faults = error.error_count()
+    if field is None:
+        raise SettingsError("An override", "names no setting", faults)
+    must_be = Settings.model_fields[field].description
+    raise SettingsError(variable_of(field), f"must be {must_be}", faults)
+
+
+def _field_of(place: str) -> str | None:
+    """Return the field pydantic speaks of; it may name it by its alias."""
+    return next((name for name in Settings.model_fields if place in {name, variable_of(name)}), None)
+
+
+def _split_keys(keys: SecretStr) -> tuple[bytes, ...]:
+    return tuple(key.strip().encode() for key in keys.get_secret_value().split(","))
