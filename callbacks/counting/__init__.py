@@ -1,0 +1,1 @@
+"""Counters: how large a whole request is, each in its own unit."""
