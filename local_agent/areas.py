@@ -1,8 +1,9 @@
 """The 26 towns of Changhua County and the names people use for them.
 
-彰化 alone is not a town: it may mean the county, so it is no alias of 彰化市 and a search with it covers the whole
-county. Short forms that are also ordinary words (和美食, 稻田中, 大城市, 花壇 as a flower bed) are kept apart by
-their neighbours, and 花壇路 is a street, which may lie in another town.
+彰化 alone is not a town: it may mean the county, so it is no alias of 彰化市 and a search with it
+covers the whole county. Short forms that are also ordinary words (和美食, 稻田中, 大城市, 花壇 as
+a flower bed) are kept apart by their neighbours, and 花壇路 is a street, which may lie in another
+town.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The catalogue: places and events LOCAL may name, each with its source and date.
 
-A row that only shows how a search looks is marked `sample`, says 範例 in its name and carries no telephone number, so
-that nobody is sent to a place that does not exist.
+A row that only shows how a search looks is marked `sample`, says 範例 in its name and carries no
+telephone number, so that nobody is sent to a place that does not exist.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Place(_Row):
 
 
 class Event(_Row):
-    """Something that happens on days from `starts` to `ends`, on `weekdays` only if given (0 = Monday)."""
+    """Something on the days from `starts` to `ends`, only on `weekdays` if given (0 = Monday)."""
 
     starts: date
     ends: date

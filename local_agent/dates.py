@@ -1,7 +1,7 @@
 """Days as people say them: 今天, 週末, 下週六, 10/10, 2026-10-10.
 
-`find` picks the words out of a message without knowing today; `resolve` turns them into days where today is known,
-which is in the tool, never in a model. Weeks start on Monday.
+`find` picks the words out of a message without knowing today; `resolve` turns them into days where
+today is known, which is in the tool, never in a model. Weeks start on Monday.
 """
 
 from __future__ import annotations

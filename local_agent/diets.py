@@ -1,7 +1,8 @@
 """The diets LOCAL knows, what people call them, and which places suit which diet.
 
-Six values may be remembered. `any` says "no filter this time"; it is never stored. 蛋素 has no value of its own and
-counts as 素食, the wider word; 鍋邊素 and 方便素 are satisfied with a dish at an ordinary place: 素食友善.
+Six values may be remembered. `any` says "no filter this time"; it is never stored. 蛋素 has no
+value of its own and counts as 素食, the wider word; 鍋邊素 and 方便素 are satisfied with a dish at
+an ordinary place: 素食友善.
 """
 
 from __future__ import annotations
@@ -50,7 +51,17 @@ ALIASES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-_ANY_WORDS = ("吃葷", "葷食", "葷的", "不限", "葷素不拘", "葷素都可以", "葷素都吃", "什麼都吃", "都可以吃")
+_ANY_WORDS = (
+    "吃葷",
+    "葷食",
+    "葷的",
+    "不限",
+    "葷素不拘",
+    "葷素都可以",
+    "葷素都吃",
+    "什麼都吃",
+    "都可以吃",
+)
 
 #: 因素的, 元素的, 要素的確: 素的 inside other words.
 _NOT_AFTER: Mapping[str, tuple[str, ...]] = {
@@ -59,8 +70,9 @@ _NOT_AFTER: Mapping[str, tuple[str, ...]] = {
     "蔬食": ("手作",),
 }
 
-#: For each diet, the offers that suit it. A person whose diet allows more is served by a stricter kitchen. A plain 素食
-#: leaves alliums out (onion, garlic), the cautious reading; only 素食友善 accepts a place that merely has a dish.
+#: For each diet, the offers that suit it. A person whose diet allows more is served by a stricter
+#: kitchen. A plain 素食 leaves alliums out (onion, garlic), the cautious reading; only 素食友善
+#: accepts a place that merely has a dish.
 SUITS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "vegan": frozenset({"vegan"}),
@@ -94,7 +106,8 @@ def find_diets(text: str) -> tuple[Mention, ...]:
 def said_diet(text: str) -> Said:
     """Return the diet a message asks for.
 
-    「不吃素」 asks for no filter (`any`): the person spoke about it, so nothing remembered may take its place.
+    「不吃素」 asks for no filter (`any`): the person spoke about it, so nothing remembered may
+    take its place.
     """
     said = _LEXICON.said(text)
     if said.value is None and said.denied:

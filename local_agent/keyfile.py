@@ -1,6 +1,7 @@
 """A signing key for a machine where nobody has set one: made once, readable by its owner alone.
 
-For development. Several machines behind one service need the same keys and get them from LOCAL_CONSENT_KEYS.
+For development. Several machines behind one service need the same keys and get them from
+LOCAL_CONSENT_KEYS.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ def signing_keys(settings: Settings) -> tuple[bytes, ...]:
     """Return the keys that sign consent cards, newest first.
 
     Args:
-        settings: LOCAL_CONSENT_KEYS wins; without it the key file is read, and made first if it does not exist.
+        settings: LOCAL_CONSENT_KEYS wins; without it the key file is read, and made first if it
+            does not exist.
 
     Raises:
         SettingsError: The file cannot be made or read, others may read it, or it holds no key.
@@ -39,7 +41,9 @@ def _key_in(path: Path) -> bytes:
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise SettingsError(_VARIABLE, "must name a file only its owner can read (mode 0600)")
     if len(key) < MIN_KEY_BYTES:
-        raise SettingsError(_VARIABLE, f"must name a file with a key of at least {MIN_KEY_BYTES} bytes")
+        raise SettingsError(
+            _VARIABLE, f"must name a file with a key of at least {MIN_KEY_BYTES} bytes"
+        )
     return key
 
 

@@ -1,7 +1,8 @@
 """Finding known words in what a person typed, with what they deny.
 
-Chinese has no spaces, so a word is found by longest match and kept out of longer words by a small table of
-neighbours (`Word.not_after`, `Word.not_before`). Everything here is pure; no model, no clock.
+Chinese has no spaces, so a word is found by longest match and kept out of longer words by a small
+table of neighbours (`Word.not_after`, `Word.not_before`). Everything here is pure; no model, no
+clock.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class Lexicon:
         )
 
     def said(self, text: str) -> Said:
-        """Return what the message means: the first value not denied, or the last after a correction."""
+        """Return what is meant: the first value not denied, or the last after a correction."""
         mentions = self.find(text)
         denied = frozenset(mention.value for mention in mentions if mention.denied)
         wanted = [mention for mention in mentions if not mention.denied]

@@ -1,7 +1,8 @@
 """Searching the catalogue: pure, in a fixed order, bounded.
 
-Order: real rows before sample rows, exact offers before ones that merely suit, then the county's order of towns, then
-name. The diet that was searched is not part of a result: it may be a consented one, and results travel.
+Order: real rows before sample rows, exact offers before ones that merely suit, then the county's
+order of towns, then name. The diet that was searched is not part of a result: it may be a
+consented one, and results travel.
 """
 
 from __future__ import annotations
@@ -87,7 +88,8 @@ class EventResults(_Result):
         area: As in `PlaceResults`.
         first: First day searched.
         last: Last day searched, or None for "from then on".
-        date_understood: False if a date was given that could not be read; then all coming events were searched.
+        date_understood: False if a date was given that could not be read; then all coming events
+            were searched.
         total: As in `PlaceResults`.
         updated: As in `PlaceResults`.
         sources: As in `PlaceResults`.
@@ -106,7 +108,12 @@ class EventResults(_Result):
 
 
 def search_places(
-    catalog: Catalog, *, area: str = "", diet: str = ANY, keyword: str = "", limit: int = MAX_RESULTS
+    catalog: Catalog,
+    *,
+    area: str = "",
+    diet: str = ANY,
+    keyword: str = "",
+    limit: int = MAX_RESULTS,
 ) -> PlaceResults:
     """Find places.
 

@@ -1,6 +1,7 @@
 """LOCAL's settings, read from environment variables; docs/settings.md has them in one table.
 
-Nothing is read at import. A secret is a `SecretStr`, and a refused value is named by its variable only, never quoted.
+Nothing is read at import. A secret is a `SecretStr`, and a refused value is named by its variable
+only, never quoted.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ Identifier = Annotated[str, StringConstraints(strip_whitespace=True, min_length=
 
 
 class Settings(BaseSettings):
-    """Everything a deployment can change. Field names in upper case after `LOCAL_` are the variables."""
+    """Everything a deployment can change; a variable is LOCAL_ and the field in upper case."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -150,12 +151,12 @@ class Settings(BaseSettings):
 
     @property
     def offline(self) -> bool:
-        """Whether the rules of the offline model answer: it was chosen, or there is no key for another."""
+        """Whether the offline rules answer: they were chosen, or there is no key for a model."""
         return self.model == OFFLINE_MODEL or self.google_api_key is None
 
     @property
     def signing_keys(self) -> tuple[bytes, ...]:
-        """The keys of LOCAL_CONSENT_KEYS, newest first; empty when it is not set (see `keyfile`)."""
+        """The keys of LOCAL_CONSENT_KEYS, newest first; without it none (see `keyfile`)."""
         return () if self.consent_keys is None else _split_keys(self.consent_keys)
 
     @property
@@ -197,7 +198,9 @@ def load_settings(overrides: Mapping[str, object] | None = None) -> Settings:
 
 def _field_of(place: str) -> str | None:
     """Return the field pydantic speaks of; it may name it by its alias."""
-    return next((name for name in Settings.model_fields if place in {name, variable_of(name)}), None)
+    return next(
+        (name for name in Settings.model_fields if place in {name, variable_of(name)}), None
+    )
 
 
 def _split_keys(keys: SecretStr) -> tuple[bytes, ...]:
