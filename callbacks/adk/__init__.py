@@ -1,0 +1,1 @@
+"""The only code that imports google.adk: the plugin, its model gate, and what they stand on."""

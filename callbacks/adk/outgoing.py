@@ -1,0 +1,137 @@
+"""Outgoing requests: built within the budget at before_model, measured again at the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+
+from callbacks.adk import contents as adk_contents
+from callbacks.adk.internals import static_prefix
+from callbacks.adk.keeper import failed
+from callbacks.adk.meter import Meter
+from callbacks.adk.refusal import Refusal, RefusalText
+from callbacks.adk.report import RequestRecord
+from callbacks.adk.turn import Awaited, AwaitedRequests, Turn
+from callbacks.context.errors import BudgetExceeded
+from callbacks.context.fit import fit
+from callbacks.context.render import ACK, render
+from callbacks.context.schema import ContextSchema
+from callbacks.context.trace import Block
+from callbacks.context.window import ContextWindow
+from callbacks.counting.request import CountRequest
+
+OnRequest = Callable[[CountRequest, RequestRecord], None]
+
+
+class OutgoingRequests:
+    """Everything between what ADK assembled and what the model gets."""
+
+    def __init__(
+        self,
+        *,
+        schema: ContextSchema,
+        meter: Meter,
+        max_turns: int,
+        sentence: RefusalText,
+        on_request: OnRequest | None,
+    ) -> None:
+        """Build and check requests; see ContextBudgetPlugin for the arguments."""
+        self._schema = schema
+        self._rules = schema.rules()
+        self._meter = meter
+        self._max_turns = max_turns
+        self._sentence = sentence
+        self._on_request = on_request
+        self._awaited = AwaitedRequests()
+
+    async def build(self, turn: Turn, context: InvocationContext, request: LlmRequest) -> None:
+        """Replace the past by the history block, as much of it as fits.
+
+        Raises:
+            ContextError: Nothing legal fits, or it could not be measured.
+        """
+        own = adk_contents.without_past(request.contents, adk_contents.past_contents(context))
+        index = adk_contents.insertion_index(own, context.user_content, static_prefix(request))
+        request.append_instructions([self._rules])
+        base = adk_contents.count_request(request)
+        acknowledgement = ACK[self._schema.language]
+
+        def candidate(window: ContextWindow) -> CountRequest:
+            block = render(window, self._schema)
+            return base.with_contents(
+                tuple(adk_contents.with_block(own, index, block, acknowledgement))
+            )
+
+        async def measure(window: ContextWindow) -> int:
+            return await self._meter.measure(candidate(window))
+
+        # What another agent asked of this one (AgentTool, task agents) is no person's exchange.
+        own_history = turn.outer is None and context.isolation_scope is None
+        fitted = await fit(
+            turn.window if own_history else ContextWindow(),
+            schema=self._schema,
+            budget=self._meter.budget,
+            max_turns=self._max_turns,
+            measure=measure,
+            unit=self._meter.counter.unit,
+        )
+        request.contents = list(candidate(fitted.window).contents)
+        self._awaited.add(request, Awaited(turn, agent_name(context), fitted.blocks))
+
+    async def check(self, request: LlmRequest) -> LlmResponse | None:
+        """Measure the request as it leaves; None lets it pass. The gate asks this last of all."""
+        awaited = self._awaited.take(request)
+        budget = self._meter.budget
+        counted: CountRequest | None = None
+        units: object = None
+        refusal: Refusal | None = None
+        try:
+            counted = adk_contents.count_request(request)
+            units = await self._meter.require(counted)
+        except Exception as error:  # noqa: BLE001 - the gate lets nothing by on a failure
+            refusal = failed(error)
+            units = refusal.numbers.get("units")
+        record = RequestRecord(
+            agent=awaited.agent if awaited is not None else "",
+            unit=budget.unit,
+            limit=budget.limit,
+            units=units if isinstance(units, int) else None,
+            decision="counted" if refusal is None else "refused",
+            blocks=awaited.blocks if awaited is not None else (),
+            fingerprint=counted.fingerprint if counted is not None else None,
+        )
+        if awaited is not None:
+            awaited.turn.root.report.requests.append(record)
+        if refusal is not None:
+            if awaited is not None:
+                awaited.turn.refuse(refusal)
+            return refusal.as_llm_response(self._sentence)
+        if self._on_request is not None and counted is not None:
+            self._on_request(counted, record)
+        return None
+
+    def refused(self, turn: Turn, context: InvocationContext, error: Exception) -> LlmResponse:
+        """Record that no request was made of this step, and answer for the model."""
+        refusal = turn.refuse(failed(error))
+        blocks: tuple[Block, ...] = error.blocks if isinstance(error, BudgetExceeded) else ()
+        units = refusal.numbers.get("units")
+        turn.root.report.requests.append(
+            RequestRecord(
+                agent=agent_name(context),
+                unit=self._meter.budget.unit,
+                limit=self._meter.budget.limit,
+                units=units if isinstance(units, int) else None,
+                decision="refused",
+                blocks=blocks,
+                fingerprint=None,
+            )
+        )
+        return refusal.as_llm_response(self._sentence)
+
+
+def agent_name(context: InvocationContext) -> str:
+    """Return the running agent's name; empty where there is none."""
+    return context.agent.name if context.agent is not None else ""

@@ -1,0 +1,287 @@
+"""The plugin: what an ADK app adds to have a bounded context and a consented memory.
+
+It decides nothing itself: what may be seen is callbacks.context's, what is remembered is the
+store's, how big a request is the counter's. It only stands at ADK's callbacks, and it never
+raises: any failure becomes a refusal with a code (invariant 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events.event import Event
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from callbacks.adk.gate import Gates, LiveNotSupported
+from callbacks.adk.injection import Preference
+from callbacks.adk.internals import invocation_of
+from callbacks.adk.keeper import (
+    WINDOW_TTL_MS,
+    OwnerOf,
+    TurnKeeper,
+    epoch_ms,
+    failed,
+    owner_of_session,
+)
+from callbacks.adk.meter import Meter
+from callbacks.adk.outgoing import OnRequest, OutgoingRequests
+from callbacks.adk.refusal import Refusal, RefusalText, english
+from callbacks.adk.report import TurnReport
+from callbacks.adk.tools import Projector, ToolCalls
+from callbacks.context.budget import Budget
+from callbacks.context.schema import ContextSchema
+from callbacks.counting.counter import Counter
+from stores.ports import ContextStore
+
+
+class ContextBudgetPlugin(BasePlugin):
+    """A bounded context before each model call, and consent where each tool runs."""
+
+    def __init__(
+        self,
+        *,
+        schema: ContextSchema,
+        store: ContextStore,
+        counter: Counter,
+        budget: Budget,
+        projectors: Mapping[str, Projector] | None = None,
+        preferences: Sequence[Preference] = (),
+        max_turns: int = 2,
+        ttl_ms: int = WINDOW_TTL_MS,
+        owner: OwnerOf = owner_of_session,
+        clock: Callable[[], int] = epoch_ms,
+        refusal_text: RefusalText = english,
+        on_report: Callable[[TurnReport], None] | None = None,
+        on_request: OnRequest | None = None,
+        name: str = "context_budget",
+    ) -> None:
+        """Wire policy, store and counter together.
+
+        Args:
+            schema: What a projection may hold.
+            store: The journal and the preferences.
+            counter: Measures whole requests; its unit must be the budget's.
+            budget: The most that may be sent.
+            projectors: Tool name -> what a call of it leaves behind.
+            preferences: What people may agree to have remembered.
+            max_turns: Projections kept whole; older ones go into the ledger. 0 keeps none.
+            ttl_ms: Life of the journal after its last append, in milliseconds.
+            owner: Whose turn an invocation is; None makes it stateless.
+            clock: Milliseconds since the epoch.
+            refusal_text: Code -> the sentence a person reads.
+            on_report: Gets the turn's report at its end. Holds private values.
+            on_request: Gets every request that leaves, with its record. Holds the newest message.
+            name: The plugin's name in ADK.
+
+        Raises:
+            ValueError: `max_turns` or `ttl_ms` is out of range, or two preferences fill one
+                argument.
+        """
+        super().__init__(name=name)
+        if max_turns < 0 or ttl_ms <= 0:
+            raise ValueError("max_turns must not be negative and ttl_ms must be positive.")
+        self._sentence = refusal_text
+        self._keeper = TurnKeeper(
+            store=store,
+            schema=schema,
+            max_turns=max_turns,
+            ttl_ms=ttl_ms,
+            owner=owner,
+            clock=clock,
+            on_report=on_report,
+        )
+        self._tools = ToolCalls(
+            keeper=self._keeper,
+            preferences=preferences,
+            projectors=projectors or {},
+            sentence=refusal_text,
+        )
+        self._outgoing = OutgoingRequests(
+            schema=schema,
+            meter=Meter(counter, budget),
+            max_turns=max_turns,
+            sentence=refusal_text,
+            on_request=on_request,
+        )
+        self._gates = Gates(self._outgoing.check)
+
+    def gate(self, model: BaseLlm) -> BaseLlm:
+        """Return the model behind this plugin's gate (done for whole trees at each run)."""
+        return self._gates.gate(model)
+
+    def agent_callbacks(self) -> dict[str, Any]:
+        """Return the callbacks for `LlmAgent(**plugin.agent_callbacks())`, without an App.
+
+        ADK names the arguments of an agent's tool callbacks differently from a plugin's.
+        """
+
+        async def before_tool(
+            tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
+        ) -> dict[str, Any] | None:
+            return await self._tools.before(tool.name, args, tool_context)
+
+        async def after_tool(
+            tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, tool_response: Any
+        ) -> Any:
+            return await self._tools.after(tool.name, args, tool_context, tool_response)
+
+        async def on_tool_error(
+            tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, error: Exception
+        ) -> dict[str, Any] | None:
+            return self._tools.on_error(args, tool_context)
+
+        async def after_agent(callback_context: CallbackContext) -> types.Content | None:
+            context = invocation_of(callback_context)
+            turn = self._keeper.find(context)
+            refusal = await self._keeper.record(turn) if turn is not None else None
+            self._keeper.close(context)
+            if refusal is None:
+                return None
+            text = self._sentence(refusal.code)
+            return types.Content(role="model", parts=[types.Part(text=text)])
+
+        return {
+            "before_model_callback": self.before_model_callback,
+            "after_model_callback": self.after_model_callback,
+            "before_tool_callback": before_tool,
+            "after_tool_callback": after_tool,
+            "on_tool_error_callback": on_tool_error,
+            "after_agent_callback": after_agent,
+        }
+
+    async def before_run_callback(
+        self, *, invocation_context: InvocationContext
+    ) -> types.Content | None:
+        """Gate every model of the tree, open the turn; answer live runs with a refusal."""
+        try:
+            self._gates.gate_tree(getattr(invocation_context.agent, "root_agent", None))
+            turn = await self._keeper.open(invocation_context)
+        except Exception as error:  # noqa: BLE001 - a plugin that raises leaves its message in the session
+            turn = self._keeper.stateless(invocation_context)
+            turn.refuse(failed(error))
+        if _is_live(invocation_context):
+            refusal = turn.refuse(Refusal.of(LiveNotSupported()))
+            text = self._sentence(refusal.code)
+            return types.Content(role="model", parts=[types.Part(text=text)])
+        return None
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """Build the bounded context, or refuse."""
+        context = invocation_of(callback_context)
+        try:
+            turn = await self._keeper.open(context)
+            if turn.root.refusal is not None:
+                return turn.root.refusal.as_llm_response(self._sentence)
+            if _is_live(context):
+                return self._outgoing.refused(turn, context, LiveNotSupported())
+            self._gates.gate_agent(context.agent)
+            await self._outgoing.build(turn, context, llm_request)
+        except Exception as error:  # noqa: BLE001 - never through ADK: it would persist the message
+            turn = self._keeper.stateless(context)
+            return self._outgoing.refused(turn, context, error)
+        return None
+
+    async def after_model_callback(
+        self, *, callback_context: CallbackContext, llm_response: LlmResponse
+    ) -> LlmResponse | None:
+        """Note the measured prompt; unknown stays unknown (invariant 13)."""
+        turn = self._keeper.find(invocation_of(callback_context))
+        if turn is not None and not llm_response.partial:
+            usage = llm_response.usage_metadata
+            turn.root.report.measured_prompt_tokens.append(
+                usage.prompt_token_count if usage is not None else None
+            )
+        return None
+
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
+    ) -> dict[str, Any] | None:
+        """Fill in what the person consented to, in the tool's own copy of the arguments."""
+        return await self._tools.before(tool.name, tool_args, tool_context)
+
+    async def after_tool_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        result: Any,
+    ) -> Any:
+        """Take the filled values out again, check the revision, note the projection."""
+        return await self._tools.after(tool.name, tool_args, tool_context, result)
+
+    async def on_tool_error_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        error: Exception,
+    ) -> dict[str, Any] | None:
+        """Take the values out; where one was filled in, withhold the error's text too."""
+        return self._tools.on_error(tool_args, tool_context)
+
+    async def on_event_callback(
+        self, *, invocation_context: InvocationContext, event: Event
+    ) -> Event | None:
+        """Record the exchange before its final answer leaves; withhold it if that fails."""
+        turn = self._keeper.find(invocation_context)
+        if turn is None or event.partial or not event.is_final_response():
+            return None
+        refusal = await self._keeper.record(turn)
+        if refusal is None or event.error_code == refusal.code:
+            return None
+        return _withheld(event, refusal, self._sentence)
+
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """Record what is still open, then close the turn and hand out its report."""
+        turn = self._keeper.find(invocation_context)
+        if turn is not None and turn.unsaved:
+            await self._keeper.record(turn)
+        self._keeper.close(invocation_context)
+
+    async def on_run_error_callback(
+        self, *, invocation_context: InvocationContext, error: Exception
+    ) -> None:
+        """Close a turn that ended in an error: it gave no answer, so it leaves nothing behind."""
+        self._keeper.close(invocation_context)
+
+
+def _is_live(context: InvocationContext) -> bool:
+    run_config = context.run_config
+    return context.live_request_queue is not None or bool(run_config and run_config.support_cfc)
+
+
+def _withheld(event: Event, refusal: Refusal, sentence: RefusalText) -> Event:
+    """Return the event without its answer; a call keeps its response (invariant 2)."""
+    text = sentence(refusal.code)
+    responses = event.get_function_responses()
+    if responses:
+        result = refusal.as_tool_result(sentence)
+        parts = [
+            types.Part(
+                function_response=types.FunctionResponse(id=r.id, name=r.name, response=result)
+            )
+            for r in responses
+        ]
+    else:
+        parts = [types.Part(text=text)]
+    return event.model_copy(
+        update={
+            "content": types.Content(role="user" if responses else "model", parts=parts),
+            "error_code": refusal.code,
+            "error_message": text,
+            "custom_metadata": {**(event.custom_metadata or {}), **refusal.metadata()},
+        }
+    )
