@@ -35,9 +35,14 @@ stamp=.venv/installed-$level
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$want" ] && new_enough .venv/bin/python; then exit 0; fi
 
 home=$( (pwd) | cksum)
-if [ ! -f .venv/home ] || [ "$(cat .venv/home)" != "$home" ] || ! new_enough .venv/bin/python; then
+if [ -f .venv/home ] && { [ "$(cat .venv/home)" != "$home" ] || ! new_enough .venv/bin/python; }; then
+    rm -rf .venv # made here by an earlier run, and of no use any more
+fi
+if [ -e .venv ] && ! new_enough .venv/bin/python; then
+    stop "The .venv here is not one that make made, and has no Python 3.11 or newer: move it away and run make again."
+fi
+if [ ! -e .venv ]; then
     python=$(find_python)
-    rm -rf .venv
     uv=$(find_uv)
     if [ -n "$uv" ]; then
         "$uv" venv --quiet --python "$(command -v "$python")" .venv
@@ -46,7 +51,7 @@ if [ ! -f .venv/home ] || [ "$(cat .venv/home)" != "$home" ] || ! new_enough .ve
         stop "Python's venv module is missing: install it (Debian: apt-get install python3-venv) and run make again."
     else
         rm -f .venv.log
-        .venv/bin/python -m pip install --quiet --disable-pip-version-check uv ||
+        .venv/bin/python -m pip install -qq --disable-pip-version-check uv ||
             say "uv could not be had; pip does the same, slower."
     fi
     printf '%s\n' "$home" >.venv/home
@@ -55,11 +60,10 @@ fi
 uv=$(find_uv)
 say "Installing what $lock names into .venv ..."
 if [ -n "$uv" ]; then
-    # Linking fails across file systems; uv then copies, and need not say so.
-    UV_LINK_MODE=${UV_LINK_MODE:-copy} "$uv" pip install --quiet --python .venv/bin/python --compile-bytecode --require-hashes -r "$lock" &&
+    "$uv" pip install --quiet --python .venv/bin/python --compile-bytecode --require-hashes -r "$lock" &&
         "$uv" pip install --quiet --python .venv/bin/python --no-deps --editable .
 else
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$lock" &&
-        .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+    .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r "$lock" &&
+        .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --editable .
 fi || stop "Installing failed (see above): is the package index reachable from here?"
 printf '%s\n' "$want" >"$stamp"

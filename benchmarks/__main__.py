@@ -1,0 +1,51 @@
+"""Runs one benchmark: `python -m benchmarks NAME --json [--out FILE]`.
+
+A benchmark is a module of this folder with a `main`: a click command, or a function that takes the
+arguments and returns an exit status. Its docstring's first line is its entry in the list.
+"""
+
+import ast
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+
+def available() -> dict[str, str]:
+    """The benchmarks' names with what they measure, read without importing them."""
+    found = {}
+    for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = {getattr(node, "name", None) for node in tree.body}
+        if "main" in names:
+            found[path.stem] = (ast.get_docstring(tree) or "").partition("\n")[0]
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Hands the arguments after NAME to that benchmark.
+
+    Returns:
+        The benchmark's exit status; 0 after a list that was asked for, 2 for an unknown name.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    benchmarks = available()
+    name = arguments[0] if arguments else ""
+    if name not in benchmarks:
+        asked = name in {"-h", "--help"}
+        if name and not asked:
+            click.echo(f"There is no benchmark of that name: {name}", err=True)
+        click.echo("Usage: python -m benchmarks NAME --json [--out FILE]", err=not asked)
+        for known, measures in benchmarks.items():
+            click.echo(f"  {known:<12} {measures}", err=not asked)
+        return 0 if asked else 2
+    run = import_module(f"benchmarks.{name}").main
+    if isinstance(run, click.Command):
+        run.main(arguments[1:], prog_name=f"python -m benchmarks {name}")  # exits with its status
+    return int(run(arguments[1:]) or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+"""What holds for every test: no key or setting of the person running them, and no deadlines."""
+
+import os
+
+import pytest
+from hypothesis import settings
+
+# Machines that run tests are shared: how long one example takes there says nothing about the code.
+settings.register_profile("shared-machine", deadline=None, print_blob=True)
+settings.load_profile("shared-machine")
+
+
+@pytest.fixture(autouse=True)
+def _nobodys_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Takes away keys and settings, so that a test never reaches a real model or database."""
+    for name in list(os.environ):
+        if name.startswith(("LOCAL_", "GOOGLE_", "GEMINI_")):
+            monkeypatch.delenv(name)
