@@ -138,7 +138,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     try:
         if options.undecided:
-            print(*undecided(), sep="\n")
+            for path in undecided():
+                print(path)
             return 0
         digests = export(options.out)
     except ExportRefused as refused:

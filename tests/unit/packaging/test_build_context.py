@@ -115,8 +115,11 @@ def test_refuses_a_target_that_cannot_be_written(home, tmp_path):
 
 @pytest.mark.parametrize(
     "line",
-    ["/etc/hosts", "../a", "a/../../b", "a => ../b", "a => /b", "a\\b", "a\0b", "=> a"]
-    + ["a\na", "!a\na", "a\n!a", "SOURCE_MANIFEST.json"],
+    [
+        *("/etc/hosts", "../a", "a/../../b", "a => ../b", "a => /b", "=> a"),  # lead elsewhere
+        *("a\\b", "a\0b"),  # mean something else to some system
+        *("a\na", "!a\na", "a\n!a", "SOURCE_MANIFEST.json"),  # say two things of one file
+    ],
 )
 def test_refuses_an_unsafe_list(line):
     """A path that is absolute, climbs, is twice there or would replace the manifest is refused."""

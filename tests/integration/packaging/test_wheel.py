@@ -1,0 +1,71 @@
+"""The wheel: what is in it, and that it works away from the checkout."""
+
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+ROOTS = ("local_agent", "callbacks", "stores")
+
+
+def names_in_wheel(dist: Path) -> set[str]:
+    (wheel,) = dist.glob("*.whl")
+    return set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_the_wheel_has_the_roots_whole_and_nothing_else(dist):
+    """Every file of the three roots is in the wheel, data and migrations too, and nothing else."""
+    names = names_in_wheel(dist)
+    listed = subprocess.run(
+        ["git", "-c", "safe.directory=*", "ls-files", "-z", *ROOTS],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    tracked = {name for name in listed.split("\0") if name and (CHECKOUT / name).is_file()}
+    assert tracked - names == set()
+    (metadata,) = {name.partition("/")[0] for name in names} - set(ROOTS)
+    assert metadata.endswith(".dist-info")
+    assert {f"{root}/py.typed" for root in ROOTS} <= names
+    assert "local_agent/data/catalog.json" in names
+
+
+def test_the_wheel_has_a_license_and_a_command(dist):
+    """The wheel carries the license's text and the command `local-agent`."""
+    names = names_in_wheel(dist)
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+    assert any(name.endswith(".dist-info/entry_points.txt") for name in names)
+
+
+def test_the_sdist_builds_and_tests(dist):
+    """The sdist has what it takes to build, test and export, and no environment or output."""
+    (sdist,) = dist.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    wanted = {"pyproject.toml", "Makefile", "build_context.py", "deploy/whitelist.txt", "LICENSE"}
+    assert wanted | {"requirements/base.lock", "tests/conftest.py", "scripts/venv.sh"} <= names
+    assert [name for name in names if name.startswith((".venv", "out/", ".git/"))] == []
+
+
+def test_roots_import_from_the_wheel(installed, tmp_path):
+    """Installed, all three roots come from the environment and none from the checkout."""
+    code = "\n".join(f"import {root}; print({root}.__file__)" for root in ROOTS)
+    result = installed.run(installed.python, "-W", "error", "-c", code, cwd=tmp_path)
+    assert result.stderr == ""
+    assert result.stdout.splitlines() == [
+        str(installed.site / root / "__init__.py") for root in ROOTS
+    ]
+
+
+def test_a_persons_folder_shadows_the_wheel(installed, tmp_path):
+    """In a folder with a callbacks of its own, the import says so and names both places."""
+    (tmp_path / "callbacks").mkdir()
+    (tmp_path / "callbacks/__init__.py").write_text("")
+    result = installed.run(installed.python, "-c", "import local_agent", cwd=tmp_path)
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1] == (
+        f"ImportError: {tmp_path / 'callbacks'} shadows the 'callbacks' of local-agent in "
+        f"{installed.site / 'callbacks'}: rename it, or keep its parent folder off Python's path."
+    )

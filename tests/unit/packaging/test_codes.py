@@ -1,0 +1,72 @@
+"""docs/codes.md against the code: one list, complete and without ghosts."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+CODE = re.compile(r"[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+")
+ROOMS = ("local_agent", "callbacks", "stores", "examples", "build_context.py")
+# Words of the same shape that are no codes: names of environment variables.
+VARIABLES = ("LOCAL_", "GOOGLE_", "GEMINI_")
+
+
+def codes_in(source: str) -> Iterator[str]:
+    """Every string of a code's shape, but for names in `__all__` and environment variables."""
+    tree = ast.parse(source)
+    exported = {
+        id(part)
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets)
+        for part in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        text = node.value if isinstance(node, ast.Constant) and id(node) not in exported else None
+        if isinstance(text, str) and CODE.fullmatch(text) and not text.startswith(VARIABLES):
+            yield text
+
+
+@pytest.fixture(scope="module")
+def used(checkout) -> set[str]:
+    """Codes that stand in the code."""
+    found: set[str] = set()
+    for room in ROOMS:
+        path: Path = checkout / room
+        for module in path.rglob("*.py") if path.is_dir() else [path]:
+            found.update(codes_in(module.read_text(encoding="utf-8")))
+    return found
+
+
+@pytest.fixture(scope="module")
+def rows(checkout) -> dict[str, list[str]]:
+    """The documented codes with the other cells of their rows."""
+    text = (checkout / "docs/codes.md").read_text(encoding="utf-8")
+    cells = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("| `")
+    ]
+    codes = [row[0].strip("`") for row in cells]
+    assert len(set(codes)) == len(codes), "a code has two rows"
+    return {code: row[1:] for code, row in zip(codes, cells, strict=True)}
+
+
+def test_every_code_is_documented(used, rows):
+    """Each code that the code uses has its row in docs/codes.md."""
+    assert used - set(rows) == set()
+
+
+def test_every_documented_code_is_used(used, rows, checkout):
+    """Each row is of a code in use, or names the part that comes later and is not there yet."""
+    later = {code: cells[0] for code, cells in rows.items() if cells[0].startswith("later: ")}
+    assert set(rows) - set(later) - used == set()
+    built = [code for code, place in later.items() if (checkout / place[7:]).exists()]
+    assert built == []
+
+
+def test_rows_say_where_and_what(rows):
+    """Each row says where a code comes from and what it means."""
+    assert [code for code, cells in rows.items() if len(cells) != 3 or not all(cells[:2])] == []
