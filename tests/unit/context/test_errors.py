@@ -1,0 +1,64 @@
+"""Refusals carry a code and numbers as data, and one sentence without either."""
+
+import copy
+import pickle
+
+import pytest
+
+from callbacks.context import errors
+from callbacks.context.errors import BudgetExceeded, ContextError
+from callbacks.context.trace import Action, Block
+
+CODES = {
+    "ContextError": "CONTEXT_INVALID",
+    "InvalidSchema": "CONTEXT_SCHEMA_INVALID",
+    "InvalidSetting": "CONTEXT_SETTING_INVALID",
+    "UnsupportedContext": "UNSUPPORTED_PUBLIC_CONTEXT",
+    "SchemaChanged": "UNSUPPORTED_PUBLIC_CONTEXT",
+    "UnitMismatch": "COUNTER_UNIT_MISMATCH",
+    "CounterFailed": "COUNT_UNAVAILABLE",
+    "InvalidCount": "INVALID_COUNTER_RESULT",
+    "BudgetExceeded": "CURRENT_AND_RULES_EXCEED_INPUT_BUDGET",
+}
+KINDS = [
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, ContextError)
+]
+
+
+def test_the_codes_are_the_documented_ones():
+    """Each kind of refusal has its code, and none is missing here."""
+    assert {kind.__name__: kind.error_code for kind in KINDS} == CODES
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_refusal_is_one_sentence(kind):
+    """The message is a sentence of its own, without digits or content."""
+    message = str(kind())
+    assert message.endswith(".")
+    assert message.count(".") == 1
+    assert not any(character.isdigit() for character in message)
+
+
+def test_a_refusal_carries_data():
+    """Numbers and blocks stand beside the sentence, and survive copying and pickling."""
+    block = Block("request", "request", Action.REFUSED, "over_budget")
+    error = BudgetExceeded(units=9, limit=8, unit="tokens", blocks=(block,))
+    assert "9" not in str(error)
+    for other in (error, copy.copy(error), pickle.loads(pickle.dumps(error))):  # noqa: S301 - our own bytes
+        assert other.numbers == {"units": 9, "limit": 8}
+        assert other.unit == "tokens"
+        assert other.blocks == (block,)
+        assert str(other) == str(error)
+
+
+def test_a_block_is_plain_data_for_a_record():
+    """A block names a piece of context, what became of it and why."""
+    block = Block("turn-1", "turns", Action.SUMMARIZED, "over_budget")
+    assert block.as_json() == {
+        "id": "turn-1",
+        "channel": "turns",
+        "action": "summarized",
+        "reason": "over_budget",
+    }
