@@ -24,12 +24,12 @@ def check(importer: str) -> None:
 
     A shadowed root that `importer` does not need is only warned of: nothing of ours breaks by it.
     """
-    home = Path(__file__).resolve().parent.parent
+    home = Path(__file__).absolute().parent.parent  # links unresolved: some installers link files
     needed = ROOTS[ROOTS.index(importer) + 1 :] if importer in ROOTS else ROOTS
     for name in ROOTS:
         ours = home / name
         found = _place(name) if name != importer and (ours / "__init__.py").exists() else None
-        if found is None or found == ours:
+        if found is None or found.resolve() == ours.resolve():
             continue
         sentence = (
             f"{found} shadows the {name!r} of local-agent in {ours}: "
@@ -49,5 +49,5 @@ def _place(name: str) -> Path | None:
         file = spec.origin if spec is not None and spec.has_location else None
     if file is None:
         return None
-    path = Path(file).resolve()
+    path = Path(file).absolute()
     return path.parent if path.stem == "__init__" else path

@@ -1,0 +1,49 @@
+"""Schema migrations, run from inside the program: no ini file, no command line.
+
+Alembic is imported only if there is something to migrate, so a current database costs one SELECT.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from stores.errors import SchemaTooNew
+from stores.sql.tables import VERSION_TABLE
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+REVISIONS: Final = ("0001",)
+"""Every revision this version knows, oldest first; a test compares it with the scripts."""
+
+HEAD: Final = REVISIONS[-1]
+
+READ_VERSION: Final = f"SELECT version_num FROM {VERSION_TABLE}"
+
+
+def is_current(version: str | None) -> bool:
+    """Tell whether a database of this version needs no migration; None is an empty database.
+
+    Raises:
+        SchemaTooNew: If this program does not know the version.
+    """
+    if version is not None and version not in REVISIONS:
+        raise SchemaTooNew
+    return version == HEAD
+
+
+def upgrade(connection: Connection) -> None:
+    """Run what is pending, in the transaction the connection is in.
+
+    The caller holds that transaction, under a lock that keeps other processes out, and commits it:
+    the migration and the record of it are one.
+    """
+    # Loaded here because it costs about 100 ms, and only a new or an old database needs it.
+    command = import_module("alembic.command")
+    config = import_module("alembic.config").Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

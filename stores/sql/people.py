@@ -1,0 +1,124 @@
+"""A person under a transaction's lock: their revision, their window, and changes of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stores.errors import ConversationChanged, PreferenceChanged
+from stores.records import Owner, Snapshot
+from stores.sql import statements
+from stores.sql.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """What the lock found. A person who was never seen has revision 0 and generation 0."""
+
+    owner: Owner
+    known: bool
+    revision: int
+    journaled: bool
+    generation: int
+    last_event: str | None
+
+
+def snapshot(session: Session, owner: Owner, now_ms: int) -> Snapshot:
+    """Read revision, generation and the window, if it is alive and of this revision."""
+    found = session.rows(statements.SNAPSHOT, tenant=owner.tenant, person=owner.person)
+    if not found:
+        return Snapshot()
+    revision, generation, written_under, expires_at_ms, window, last_event = found[0]
+    alive = window is not None and written_under == revision and now_ms < expires_at_ms
+    return Snapshot(
+        revision=revision,
+        generation=generation or 0,
+        window=window if alive else None,
+        last_event=last_event,
+    )
+
+
+def lock(session: Session, owner: Owner) -> Person:
+    """Read a person in a transaction that is about to change them."""
+    found = session.rows(statements.LOCK_PERSON, tenant=owner.tenant, person=owner.person)
+    if not found:
+        return Person(owner, False, 0, False, 0, None)
+    revision, generation, last_event = found[0]
+    return Person(owner, True, revision, generation is not None, generation or 0, last_event)
+
+
+def ensure(session: Session, person: Person) -> None:
+    """Give a person who was never seen their row."""
+    if not person.known:
+        owner = person.owner
+        session.rows(
+            statements.ADD_PERSON,
+            tenant=owner.tenant,
+            person=owner.person,
+            revision=person.revision,
+        )
+
+
+def append(
+    session: Session,
+    owner: Owner,
+    *,
+    event_id: str,
+    window: str,
+    expected_revision: int,
+    expected_generation: int,
+    expires_at_ms: int,
+) -> int:
+    """Write the window if nobody was faster; the same event again finds it written.
+
+    Raises:
+        PreferenceChanged: If the person's consent changed since the snapshot.
+        ConversationChanged: If another event moved the window on.
+    """
+    person = lock(session, owner)
+    if person.revision != expected_revision:
+        raise PreferenceChanged(expected=expected_revision, found=person.revision)
+    if person.generation != expected_generation:
+        if person.generation == expected_generation + 1 and person.last_event == event_id:
+            return person.generation
+        raise ConversationChanged(expected=expected_generation, found=person.generation)
+    ensure(session, person)
+    return _write(session, person, person.revision, event_id, window, expires_at_ms)
+
+
+def clear(session: Session, owner: Owner) -> int:
+    """Drop the window."""
+    person = lock(session, owner)
+    ensure(session, person)
+    return _write(session, person, person.revision, None, None, 0)
+
+
+def change_revision(session: Session, person: Person) -> int:
+    """Bump the revision of a person who has a row and drop the window; return the new revision."""
+    owner, revision = person.owner, person.revision + 1
+    session.rows(
+        statements.SET_REVISION, tenant=owner.tenant, person=owner.person, new_revision=revision
+    )
+    _write(session, person, revision, None, None, 0)
+    return revision
+
+
+def _write(
+    session: Session,
+    person: Person,
+    revision: int,
+    event_id: str | None,
+    window: str | None,
+    expires_at_ms: int,
+) -> int:
+    generation = person.generation + 1
+    session.rows(
+        statements.SET_JOURNAL if person.journaled else statements.ADD_JOURNAL,
+        tenant=person.owner.tenant,
+        person=person.owner.person,
+        new_revision=revision,
+        new_generation=generation,
+        new_expires_at_ms=expires_at_ms,
+        new_last_event=event_id,
+        new_window=window,
+    )
+    return generation

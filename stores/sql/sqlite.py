@@ -1,0 +1,305 @@
+"""SQLite under the store: one connection that writes, one that reads, each on a thread of its own.
+
+The URL names aiosqlite, as SQLAlchemy and ADK write it; the driver is the standard library's. Its
+statements run inside one function on the connection's thread, so a transaction of six statements costs
+one hop instead of a dozen, and a cancelled caller cannot leave it half open.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+import weakref
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Final, Literal, TypeVar
+
+from sqlalchemy import create_engine
+from sqlalchemy.dialects import sqlite as sqlite_dialect
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import StaticPool
+
+from stores.errors import StoreUnavailable
+from stores.records import SurfaceCheck
+from stores.sql import migrate
+from stores.sql.session import Prepared, Row, Scalar, Session
+from stores.sql.worker import Worker
+
+T = TypeVar("T")
+Synchronous = Literal["FULL", "NORMAL", "OFF"]
+
+SCANNED_BYTES: Final = 16 * 1024 * 1024
+"""Files up to this size together are searched for erased bytes after a forget (a few ms); larger
+ones are not, so that forgetting costs the same however many people there are."""
+
+_DIALECT: Final = sqlite_dialect.dialect(paramstyle="qmark")
+_SUFFIXES: Final = ("", "-wal", "-journal")
+_REASONS: Final = {
+    sqlite3.SQLITE_BUSY: ("locked", "The store is locked by another process; try again."),
+    sqlite3.SQLITE_LOCKED: ("locked", "The store is locked by another process; try again."),
+    sqlite3.SQLITE_READONLY: ("read_only", "The store's file cannot be written."),
+    sqlite3.SQLITE_PERM: ("read_only", "The store's file cannot be written."),
+    sqlite3.SQLITE_NOTADB: ("not_a_database", "The store's file is not a database."),
+    sqlite3.SQLITE_CORRUPT: ("damaged", "The store's file is damaged."),
+    sqlite3.SQLITE_CANTOPEN: ("cannot_open", "The store's file cannot be opened."),
+    sqlite3.SQLITE_FULL: ("full", "The disk is full; nothing was written."),
+    sqlite3.SQLITE_IOERR: ("disk", "The disk failed while the store was used."),
+}
+# After these the connection still works; after anything else it is opened anew.
+_HARMLESS: Final = {"locked", "read_only", "full"}
+
+
+def unavailable(error: BaseException | None) -> StoreUnavailable:
+    """Say in one sentence what a driver's error means; its own text is not passed on."""
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    reason, sentence = _REASONS.get(code & 0xFF, ("failed", StoreUnavailable.sentence))
+    return StoreUnavailable(sentence, reason=reason, sqlite_code=code)
+
+
+class SqliteSession:
+    """A session on a connection of the driver, with statements compiled once."""
+
+    def __init__(self, driver: sqlite3.Connection) -> None:
+        """Begin with nothing erased."""
+        self._driver = driver
+        self.erased: list[bytes] = []
+
+    def rows(self, statement: Prepared, **values: Scalar) -> list[Row]:
+        """Run a statement and return all of its rows."""
+        text, parameters = statement.positional(_DIALECT, values)
+        return self._driver.execute(text, parameters).fetchall()
+
+
+class _Connection:
+    """A connection that opens when it is first needed. Used on its own thread only."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+        self._driver: sqlite3.Connection | None = None
+
+    @property
+    def driver(self) -> sqlite3.Connection:
+        if self._driver is None:
+            self._driver = self._connect()
+        return self._driver
+
+    def close(self) -> None:
+        if self._driver is not None:
+            self._driver.close()
+            self._driver = None
+
+    def use(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``work``; a driver's error becomes ours, without the driver's as its cause."""
+        try:
+            return work(self.driver)
+        except sqlite3.Error as error:
+            failure = unavailable(error)
+        except DBAPIError as error:  # out of a migration
+            failure = unavailable(error.orig)
+        if failure.numbers["reason"] not in _HARMLESS:
+            self.close()
+        raise failure
+
+
+class SqliteEngine:
+    """Runs the store's transactions on one file, together with other processes that have it open."""
+
+    def __init__(
+        self, path: Path | None, *, synchronous: Synchronous = "FULL", busy_timeout_ms: int = 5_000
+    ) -> None:
+        """Open nothing yet.
+
+        Args:
+            path: The file; None for a database in memory, gone when the store is closed.
+            synchronous: SQLite's own durability: FULL loses nothing when power fails, OFF may.
+            busy_timeout_ms: How long to wait for another process's lock, in milliseconds.
+        """
+        self._path = path
+        self._busy_timeout_ms = busy_timeout_ms
+        connect = partial(_connect, path, synchronous, busy_timeout_ms)
+        self._writer = Worker("store-writer")
+        self._writing = _Connection(connect)
+        if path is None:
+            self._reader, self._reading = self._writer, self._writing
+        else:
+            self._reader = Worker("store-reader")
+            self._reading = _Connection(connect)
+        self._ready = False
+        # Values that were erased may still be in the WAL: after a crash, or beside a long reader.
+        self._wal_pending = path is not None
+        weakref.finalize(self, _abandon, self._writer, self._writing, self._reader, self._reading)
+
+    async def start(self) -> None:
+        """Open the file and migrate it if need be. Several processes may do so at once."""
+        if not self._ready:
+            await self._writer.run(partial(self._writing.use, self._prepare))
+            self._ready = True
+
+    async def read(self, work: Callable[[Session], T]) -> T:
+        """Run one reading statement on the reading connection."""
+        if not self._ready:
+            await self.start()
+        return await self._reader.run(
+            partial(self._reading.use, lambda driver: work(SqliteSession(driver)))
+        )
+
+    async def write(self, work: Callable[[Session], T]) -> T:
+        """Run a transaction under SQLite's write lock, taken at its beginning."""
+        if not self._ready:
+            await self.start()
+        return await self._writer.run(partial(self._writing.use, partial(self._transact, work)))
+
+    async def erase(self, work: Callable[[Session], T]) -> tuple[T, tuple[SurfaceCheck, ...]]:
+        """Run a transaction, empty the WAL, and search the files for what was erased."""
+        if not self._ready:
+            await self.start()
+        return await self._writer.run(partial(self._writing.use, partial(self._erase, work)))
+
+    async def close(self) -> None:
+        """Close both connections after the work that is queued."""
+        threads = [self._writer.stop(self._writing.close)]
+        if self._reader is not self._writer:
+            threads.append(self._reader.stop(self._reading.close))
+        for thread in threads:
+            if thread is not None:
+                thread.join()
+
+    def _prepare(self, driver: sqlite3.Connection) -> None:
+        if not migrate.is_current(_version(driver)):
+            self._migrate(driver)
+        self._empty_wal(driver, wait=False)
+
+    def _migrate(self, driver: sqlite3.Connection) -> None:
+        # The very same driver connection, as a database in memory has no other; it stays open.
+        engine = create_engine(
+            "sqlite://", creator=lambda: driver, poolclass=StaticPool, hide_parameters=True
+        )
+        # SQLAlchemy keeps the transaction and ends it; the driver begins it, with the lock.
+        with engine.connect() as connection, connection.begin():
+            driver.execute("BEGIN IMMEDIATE")
+            # Whoever was faster has done it: the version is read again under the lock.
+            if not migrate.is_current(_version(driver)):
+                migrate.upgrade(connection)
+
+    def _transact(self, work: Callable[[Session], T], driver: sqlite3.Connection) -> T:
+        result, erased = _in_transaction(work, driver)
+        if erased or self._wal_pending:
+            self._wal_pending = self._wal_pending or bool(erased)
+            self._empty_wal(driver, wait=bool(erased))
+        return result
+
+    def _erase(
+        self, work: Callable[[Session], T], driver: sqlite3.Connection
+    ) -> tuple[T, tuple[SurfaceCheck, ...]]:
+        result, erased = _in_transaction(work, driver)
+        if self._path is None:
+            return result, ()
+        self._wal_pending = True
+        checks = [SurfaceCheck(surface="wal", remaining=self._empty_wal(driver, wait=True))]
+        found = _search(self._path, erased)
+        if found is not None:
+            checks.append(SurfaceCheck(surface="files", remaining=found))
+        return result, tuple(checks)
+
+    def _empty_wal(self, driver: sqlite3.Connection, *, wait: bool) -> int:
+        """Move the WAL into the database and cut it to zero bytes; return the frames left in it.
+
+        A reader elsewhere can hold it up. Then the next write tries again, without waiting.
+        """
+        if self._path is None or not self._wal_pending:
+            return 0
+        if not wait:
+            driver.execute("PRAGMA busy_timeout = 0")
+        try:
+            busy, frames, _ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.OperationalError:  # committed already: not emptied yet is no failure of that
+            busy, frames = 1, 1
+        finally:
+            driver.execute(f"PRAGMA busy_timeout = {self._busy_timeout_ms}")
+        self._wal_pending = bool(busy)
+        return max(frames, 1) if busy else 0
+
+
+def _in_transaction(
+    work: Callable[[Session], T], driver: sqlite3.Connection
+) -> tuple[T, list[bytes]]:
+    session = SqliteSession(driver)
+    # IMMEDIATE: a transaction that reads first and then upgrades its lock fails at once, whatever
+    # the timeout, if another process wrote in between.
+    driver.execute("BEGIN IMMEDIATE")
+    try:
+        result = work(session)
+        driver.execute("COMMIT")
+    except BaseException:  # whatever it was: nothing of it stays, and the caller hears of it
+        _roll_back(driver)
+        raise
+    return result, session.erased
+
+
+def _roll_back(driver: sqlite3.Connection) -> None:
+    if driver.in_transaction:  # some errors, a full disk for one, have rolled back already
+        driver.execute("ROLLBACK")
+
+
+def _version(driver: sqlite3.Connection) -> str | None:
+    try:
+        found = driver.execute(migrate.READ_VERSION).fetchone()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+            raise
+        return None  # no such table
+    return None if found is None else str(found[0])
+
+
+def _connect(
+    path: Path | None, synchronous: Synchronous, busy_timeout_ms: int
+) -> sqlite3.Connection:
+    if path is not None and not path.parent.is_dir():
+        raise StoreUnavailable(
+            "The folder of the store's file does not exist.", reason="missing_folder"
+        )
+    driver = sqlite3.connect(
+        ":memory:" if path is None else path,
+        timeout=busy_timeout_ms / 1000,
+        isolation_level=None,
+        cached_statements=128,
+    )
+    try:
+        driver.execute("PRAGMA secure_delete = ON")
+        driver.execute("PRAGMA foreign_keys = ON")
+        driver.execute("PRAGMA temp_store = MEMORY")
+        driver.execute(f"PRAGMA synchronous = {synchronous}")
+        if path is not None:
+            _use_wal(driver, time.monotonic() + busy_timeout_ms / 1000)
+    except BaseException:
+        driver.close()
+        raise
+    return driver
+
+
+def _use_wal(driver: sqlite3.Connection, deadline: float) -> None:
+    """Switch to WAL. Two first starts at once collide here, and SQLite does not wait by itself."""
+    while driver.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            driver.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _search(path: Path, erased: list[bytes]) -> int | None:
+    """Count erased bodies whose bytes are still in a file; None if the files are too large."""
+    files = [file for suffix in _SUFFIXES if (file := Path(f"{path}{suffix}")).exists()]
+    if sum(os.path.getsize(file) for file in files) > SCANNED_BYTES:
+        return None
+    contents = [file.read_bytes() for file in files]
+    return sum(any(body in content for content in contents) for body in erased)
+
+
+def _abandon(writer: Worker, writing: _Connection, reader: Worker, reading: _Connection) -> None:
+    """Close what a store that was never closed leaves behind; does nothing after ``close``."""
+    writer.stop(writing.close)
+    reader.stop(reading.close)
