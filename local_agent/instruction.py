@@ -15,7 +15,8 @@ INSTRUCTION = """\
 - search_local_events：找活動、表演、市集、展覽。date 照這句話說的填，\
 例如「明天」「週末」「2026-10-10」。
 - propose_dietary_memory：這句話明白要求記住自己的飲食習慣時，提出一張同意卡。
-- request_memory_management：想看偏好（action=inspect）或忘記偏好（action=forget）。
+- request_memory_management：想看偏好（action=inspect）、改偏好（action=change，\
+dietary_type 填新的）或忘記偏好（action=forget）。
 - show_local_help：問候、問功能，以及目錄沒有的事。停車填 parking，公車或火車填 bus，\
 廁所填 toilet，其他縣市填 outside_county，聽不出哪個鄉鎮填 which_area，其餘填 other。
 
