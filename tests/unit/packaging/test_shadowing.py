@@ -109,6 +109,19 @@ def test_folder_without_init_shadows_nothing(ours, theirs):
     assert (result.returncode, result.stderr) == (0, "")
 
 
+def test_linked_files_shadow_nothing(ours, theirs, tmp_path):
+    """An install that links every file to somewhere else, as some installers do, is still ours."""
+    for name in ROOTS:
+        for file in (ours / name).iterdir():
+            kept = tmp_path / f"cache-{name}-{file.name}"
+            file.rename(kept)
+            file.symlink_to(kept)
+    (tmp_path / "linked").symlink_to(ours)
+    for place in (ours, tmp_path / "linked"):
+        result = run(place, theirs, "import local_agent")
+        assert (result.returncode, result.stderr) == (0, "")
+
+
 def test_a_part_taken_alone_asks_for_no_other(ours, theirs):
     """Where only stores was taken along, somebody's callbacks is nobody's namesake."""
     shutil.rmtree(ours / "callbacks")
