@@ -17,7 +17,7 @@ from stores.records import (
 
 
 class ContextStore(Protocol):
-    """Windows and consented preferences of people. Times are Unix milliseconds, given by the caller.
+    """Windows and consented preferences of people. Times are Unix milliseconds, and given.
 
     Every change of consent bumps the person's revision and clears their window in the same
     transaction. Every method raises StoreUnavailable if the backend fails and InvalidInput for

@@ -81,8 +81,8 @@ class Record(BaseModel):
             return handler(data)
         except ValidationError as error:
             fields = [str(part) for problem in error.errors() for part in problem["loc"][:1]]
-        # Outside the except block: pydantic's error, which holds the input, is not even our context.
-        # A name that is not ours may be content, so only names of fields are told.
+        # Outside the except block, so that pydantic's error, which holds the input, is not even the
+        # context of ours. A name that is not a field's may be content, so it is not told.
         known = [name for name in fields if name in cls.model_fields]
         raise InvalidInput(record=cls.__name__, field=known[0] if known else "unknown")
 

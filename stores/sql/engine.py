@@ -23,8 +23,13 @@ class Engine(Protocol):
     async def write(self, work: Callable[[Session], T]) -> T:
         """Run a transaction: all of it or, if ``work`` raises, nothing."""
 
-    async def erase(self, work: Callable[[Session], T]) -> tuple[T, tuple[SurfaceCheck, ...]]:
-        """Run a transaction that takes values away, and look for their bytes where they could be."""
+    async def erase(
+        self, work: Callable[[Session], T], *, always: bool = False
+    ) -> tuple[T, tuple[SurfaceCheck, ...]]:
+        """Run a transaction that takes values away, then look for their bytes.
+
+        Returns what was found where; nothing if nothing was taken away, unless ``always``.
+        """
 
     async def close(self) -> None:
         """Let go of every connection."""

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from stores.errors import SchemaTooNew
-from stores.sql.tables import VERSION_TABLE
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -20,7 +19,7 @@ REVISIONS: Final = ("0001",)
 
 HEAD: Final = REVISIONS[-1]
 
-READ_VERSION: Final = f"SELECT version_num FROM {VERSION_TABLE}"
+READ_VERSION: Final = "SELECT version_num FROM store_schema"
 
 
 def is_current(version: str | None) -> bool:

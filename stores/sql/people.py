@@ -82,14 +82,21 @@ def append(
             return person.generation
         raise ConversationChanged(expected=expected_generation, found=person.generation)
     ensure(session, person)
-    return _write(session, person, person.revision, event_id, window, expires_at_ms)
+    return _write(
+        session,
+        person,
+        revision=person.revision,
+        event_id=event_id,
+        window=window,
+        expires_at_ms=expires_at_ms,
+    )
 
 
 def clear(session: Session, owner: Owner) -> int:
     """Drop the window."""
     person = lock(session, owner)
     ensure(session, person)
-    return _write(session, person, person.revision, None, None, 0)
+    return _write(session, person, revision=person.revision)
 
 
 def change_revision(session: Session, person: Person) -> int:
@@ -98,17 +105,18 @@ def change_revision(session: Session, person: Person) -> int:
     session.rows(
         statements.SET_REVISION, tenant=owner.tenant, person=owner.person, new_revision=revision
     )
-    _write(session, person, revision, None, None, 0)
+    _write(session, person, revision=revision)
     return revision
 
 
 def _write(
     session: Session,
     person: Person,
+    *,
     revision: int,
-    event_id: str | None,
-    window: str | None,
-    expires_at_ms: int,
+    event_id: str | None = None,
+    window: str | None = None,
+    expires_at_ms: int = 0,
 ) -> int:
     generation = person.generation + 1
     session.rows(

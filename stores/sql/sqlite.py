@@ -1,13 +1,12 @@
 """SQLite under the store: one connection that writes, one that reads, each on a thread of its own.
 
-The URL names aiosqlite, as SQLAlchemy and ADK write it; the driver is the standard library's. Its
-statements run inside one function on the connection's thread, so a transaction of six statements costs
-one hop instead of a dozen, and a cancelled caller cannot leave it half open.
+The URL names aiosqlite, as SQLAlchemy and ADK write it; the driver is the standard library's. A
+transaction is one function on its connection's thread, so one of six statements costs one hop
+between threads instead of a dozen, and a cancelled caller cannot leave it half open.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 import weakref
@@ -104,7 +103,7 @@ class _Connection:
 
 
 class SqliteEngine:
-    """Runs the store's transactions on one file, together with other processes that have it open."""
+    """Runs transactions on one file, which other processes may have open as well."""
 
     def __init__(
         self, path: Path | None, *, synchronous: Synchronous = "FULL", busy_timeout_ms: int = 5_000
@@ -151,11 +150,15 @@ class SqliteEngine:
             await self.start()
         return await self._writer.run(partial(self._writing.use, partial(self._transact, work)))
 
-    async def erase(self, work: Callable[[Session], T]) -> tuple[T, tuple[SurfaceCheck, ...]]:
+    async def erase(
+        self, work: Callable[[Session], T], *, always: bool = False
+    ) -> tuple[T, tuple[SurfaceCheck, ...]]:
         """Run a transaction, empty the WAL, and search the files for what was erased."""
         if not self._ready:
             await self.start()
-        return await self._writer.run(partial(self._writing.use, partial(self._erase, work)))
+        return await self._writer.run(
+            partial(self._writing.use, partial(self._erase, work, always))
+        )
 
     async def close(self) -> None:
         """Close both connections after the work that is queued."""
@@ -191,10 +194,10 @@ class SqliteEngine:
         return result
 
     def _erase(
-        self, work: Callable[[Session], T], driver: sqlite3.Connection
+        self, work: Callable[[Session], T], always: bool, driver: sqlite3.Connection
     ) -> tuple[T, tuple[SurfaceCheck, ...]]:
         result, erased = _in_transaction(work, driver)
-        if self._path is None:
+        if self._path is None or not (erased or always):
             return result, ()
         self._wal_pending = True
         checks = [SurfaceCheck(surface="wal", remaining=self._empty_wal(driver, wait=True))]
@@ -293,7 +296,7 @@ def _use_wal(driver: sqlite3.Connection, deadline: float) -> None:
 def _search(path: Path, erased: list[bytes]) -> int | None:
     """Count erased bodies whose bytes are still in a file; None if the files are too large."""
     files = [file for suffix in _SUFFIXES if (file := Path(f"{path}{suffix}")).exists()]
-    if sum(os.path.getsize(file) for file in files) > SCANNED_BYTES:
+    if sum(file.stat().st_size for file in files) > SCANNED_BYTES:
         return None
     contents = [file.read_bytes() for file in files]
     return sum(any(body in content for content in contents) for body in erased)

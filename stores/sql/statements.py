@@ -3,8 +3,8 @@
 Two kinds do not name a person: those that look for an empty slot, which is nobody's, and those that
 look for what has expired in a tenant; what they find is then changed owner by owner.
 
-Written in portable Core: no dialect's own INSERT, as rows are read under a lock before they are written.
-``FOR UPDATE`` is that lock where there are row locks; SQLite leaves it out, its transactions lock the file.
+Written in portable Core, without any dialect's own INSERT: rows are read under a lock before they
+are written. ``FOR UPDATE`` is that lock where rows have one; SQLite leaves it out and locks the file.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class SqlStore:
             checks.identifier(key, "key", KEY_MAX)
         checks.whole(now_ms, "now_ms")
         revision, files = await self._engine.erase(
-            partial(memory.forget, owner=owner, key=key, now_ms=now_ms)
+            partial(memory.forget, owner=owner, key=key, now_ms=now_ms), always=True
         )
         rows = await self._engine.read(
             partial(memory.read_back, owner=owner, key=key, revision=revision)

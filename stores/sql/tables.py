@@ -1,10 +1,10 @@
 """The tables, in SQLAlchemy Core. Migrations create them; a test keeps the two the same.
 
-Values live in one table alone, ``store_vault``, whose rows are all of one size, are never deleted and
-never change their size. The reason is a property of SQLite's B-trees: ``secure_delete`` overwrites
-a row that is deleted, but rows that move to another page when pages are split or merged can leave a
-copy behind that nothing ever overwrites (seen about once in 5,000 deletions with rows of mixed sizes).
-A row that never moves leaves none: to forget is to overwrite it where it is.
+Values live in one table alone, ``store_vault``, whose rows are all of one size, are never deleted
+and never change their size. The reason is a property of SQLite's B-trees: ``secure_delete``
+overwrites a row that is deleted, but rows that move to another page when pages are split or merged
+can leave a copy behind that nothing ever overwrites (seen about once in 5,000 deletions with rows
+of mixed sizes). A row that never moves leaves none: to forget is to overwrite it where it is.
 """
 
 from __future__ import annotations

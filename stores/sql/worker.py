@@ -35,10 +35,10 @@ class Worker:
     async def run(self, work: Callable[[], T]) -> T:
         """Run ``work`` on the thread, after everything handed in before, and return its result.
 
-        A caller who is cancelled before the work began takes it back; afterwards it runs to its end.
+        A caller who is cancelled before the work began takes it back; once begun it runs to its end.
 
         Raises:
-            StoreUnavailable: If the worker was stopped, or belongs to a process this one forked from.
+            StoreUnavailable: If the worker was stopped, or this process was forked from its own.
         """
         if self._stopped:
             raise StoreUnavailable("The store was closed.", reason="closed")
@@ -78,7 +78,7 @@ def _serve(jobs: _Jobs) -> None:
         elif not future.cancelled():
             try:
                 result = work()
-            except BaseException as error:  # whoever waits must hear of anything, or waits forever
+            except BaseException as error:  # noqa: BLE001 - who waits must hear of it, or waits forever
                 _tell(loop, future, None, error)
             else:
                 _tell(loop, future, result, None)
