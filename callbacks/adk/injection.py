@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from callbacks.adk.report import Origin
 from stores.records import Preferences
@@ -31,11 +31,6 @@ class Preference:
         purpose: What the person is told it is for.
         fills: Tool name -> the argument that it fills when the person left it open.
         otherwise: What the argument gets when nothing is remembered.
-        results: `scrubbed`: the value is removed from the tool's result, which then goes to the
-            model; a result that merely *implies* the value cannot be scrubbed. `private`: the
-            result goes to the application through the turn's report, and session and model see
-            a constant receipt, so that two people who differ only in what they had remembered
-            cannot be told apart (invariant 6).
     """
 
     key: str
@@ -43,7 +38,6 @@ class Preference:
     purpose: str
     fills: Mapping[str, str]
     otherwise: str
-    results: Literal["scrubbed", "private"] = "scrubbed"
 
     def __init__(
         self,
@@ -53,12 +47,11 @@ class Preference:
         purpose: str,
         fills: Mapping[str, str],
         otherwise: str,
-        results: Literal["scrubbed", "private"] = "scrubbed",
     ) -> None:
         """Check and freeze; see the class for the fields.
 
         Raises:
-            ValueError: A field is blank, `otherwise` is a storable value, or `results` is unknown.
+            ValueError: A field is blank, or `otherwise` is a storable value.
         """
         vocabulary = frozenset([values] if isinstance(values, str) else values)
         if not key.strip() or not purpose.strip():
@@ -67,15 +60,12 @@ class Preference:
             raise ValueError("A preference needs a closed vocabulary of non-blank strings.")
         if otherwise in vocabulary:
             raise ValueError("The value used when nothing is remembered must not be storable.")
-        if results not in ("scrubbed", "private"):
-            raise ValueError("Results of a filled tool are either 'scrubbed' or 'private'.")
         for name, value in (
             ("key", key),
             ("values", vocabulary),
             ("purpose", purpose),
             ("fills", dict(fills)),
             ("otherwise", otherwise),
-            ("results", results),
         ):
             object.__setattr__(self, name, value)
 
@@ -90,7 +80,6 @@ class Filled:
     arguments: tuple[str, ...]
     secrets: tuple[str, ...] = field(repr=False)
     neutral: tuple[str, ...]
-    private: bool
 
 
 def is_open(value: Any) -> bool:
@@ -120,12 +109,10 @@ def fill(
     secrets: list[str] = []
     neutral: list[str] = []
     origins: set[Origin] = set()
-    private = False
     for preference in preferences:
         argument = preference.fills.get(tool)
         if argument is None:
             continue
-        private = private or preference.results == "private"
         if not is_open(proposed.get(argument)):
             origins.add("this_turn")
             continue
@@ -150,7 +137,6 @@ def fill(
         arguments=tuple(arguments),
         secrets=tuple(secrets),
         neutral=tuple(neutral),
-        private=private,
     )
 
 

@@ -7,7 +7,7 @@ raises: any failure becomes a refusal with a code (invariant 3).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
@@ -55,6 +55,7 @@ class ContextBudgetPlugin(BasePlugin):
         budget: Budget,
         projectors: Mapping[str, Projector] | None = None,
         preferences: Sequence[Preference] = (),
+        private_results: Collection[str] = (),
         max_turns: int = 2,
         ttl_ms: int = WINDOW_TTL_MS,
         owner: OwnerOf = owner_of_session,
@@ -72,7 +73,14 @@ class ContextBudgetPlugin(BasePlugin):
             counter: Measures whole requests; its unit must be the budget's.
             budget: The most that may be sent.
             projectors: Tool name -> what a call of it leaves behind.
-            preferences: What people may agree to have remembered.
+            preferences: What people may agree to have remembered. The value is scrubbed from the
+                result of a tool that it was filled into.
+            private_results: Tools whose results go to the application, through the turn's
+                report, and to nobody else; session and model see a constant receipt. A result
+                that *implies* a value (only vegetarian places) cannot be scrubbed, so a tool
+                that is filled belongs here wherever the application itself shows the results:
+                then two people who differ only in what they had remembered cannot be told apart
+                by any request, session event or span (invariant 6).
             max_turns: Projections kept whole; older ones go into the ledger. 0 keeps none.
             ttl_ms: Life of the journal after its last append, in milliseconds.
             owner: Whose turn an invocation is; None makes it stateless.
@@ -103,6 +111,7 @@ class ContextBudgetPlugin(BasePlugin):
             keeper=self._keeper,
             preferences=preferences,
             projectors=projectors or {},
+            private_results=private_results,
             sentence=refusal_text,
         )
         self._outgoing = OutgoingRequests(
@@ -137,7 +146,7 @@ class ContextBudgetPlugin(BasePlugin):
         async def on_tool_error(
             tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, error: Exception
         ) -> dict[str, Any] | None:
-            return self._tools.on_error(args, tool_context)
+            return self._tools.on_error(tool.name, args, tool_context)
 
         async def after_agent(callback_context: CallbackContext) -> types.Content | None:
             context = invocation_of(callback_context)
@@ -230,7 +239,7 @@ class ContextBudgetPlugin(BasePlugin):
         error: Exception,
     ) -> dict[str, Any] | None:
         """Take the values out; where one was filled in, withhold the error's text too."""
-        return self._tools.on_error(tool_args, tool_context)
+        return self._tools.on_error(tool.name, tool_args, tool_context)
 
     async def on_event_callback(
         self, *, invocation_context: InvocationContext, event: Event

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from google.adk.tools.tool_context import ToolContext
@@ -28,6 +28,7 @@ class ToolCalls:
         keeper: TurnKeeper,
         preferences: Sequence[Preference],
         projectors: Mapping[str, Projector],
+        private_results: Collection[str],
         sentence: RefusalText,
     ) -> None:
         """Stand around tools; see ContextBudgetPlugin for the arguments.
@@ -41,6 +42,7 @@ class ToolCalls:
         self._keeper = keeper
         self._preferences = tuple(preferences)
         self._projectors = dict(projectors)
+        self._private = frozenset(private_results)
         self._sentence = sentence
 
     async def before(
@@ -87,7 +89,7 @@ class ToolCalls:
                 noted = projector(filled.proposed, result)
                 if noted is not None:
                     self._keeper.note(turn, noted)
-            if filled.private:
+            if tool in self._private:
                 turn.root.report.private_results.append(
                     PrivateResult(tool, filled.effective, result)
                 )
@@ -97,12 +99,12 @@ class ToolCalls:
             return turn.refuse(failed(error)).as_tool_result(self._sentence)
 
     def on_error(
-        self, tool_args: dict[str, Any], tool_context: ToolContext
+        self, tool: str, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
         """Take the values out; where one was filled in, withhold the error's text too."""
         turn = self._keeper.find(invocation_of(tool_context))
         filled = self._leave(turn, tool_args, tool_context)
-        if filled is None or not filled.arguments:
+        if filled is None or not (filled.arguments or tool in self._private):
             return None
         _scrub_state(tool_context, filled)
         return Refusal("TOOL_FAILED").as_tool_result(self._sentence)

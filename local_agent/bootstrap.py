@@ -1,0 +1,159 @@
+"""The one place that builds objects from settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents.readonly_context import ReadonlyContext
+from google.adk.apps.app import App
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.google_llm import Gemini
+from google.genai import types
+
+from callbacks.adk.keeper import epoch_ms
+from callbacks.adk.outgoing import OnRequest
+from callbacks.adk.plugin import ContextBudgetPlugin
+from callbacks.adk.report import TurnReport
+from callbacks.context.budget import Budget
+from callbacks.counting.bytes import ByteCounter
+from callbacks.counting.counter import Counter
+from local_agent.catalog import load_catalog
+from local_agent.context import PROJECTORS, SCHEMA, dietary_preference
+from local_agent.instruction import INSTRUCTION
+from local_agent.keyfile import signing_keys
+from local_agent.offline_model import OfflineModel
+from local_agent.settings import Settings, SettingsError
+from local_agent.templates import refusal
+from local_agent.tools import LocalTools
+from stores.open import open_store
+from stores.ports import ContextStore
+from stores.records import Owner
+
+APP_NAME = "local_agent"
+STATELESS = "-"
+"""ADK wants a user id; this one stands for nobody and makes a turn stateless (invariant 11)."""
+
+PRIVATE_RESULTS = (
+    "search_local_places",
+    "propose_dietary_memory",
+    "request_memory_management",
+)
+"""Results that differ with what a person had remembered, or hold a card: for that person only."""
+
+
+@dataclass(frozen=True)
+class Local:
+    """One LOCAL, wired."""
+
+    settings: Settings
+    store: ContextStore
+    plugin: ContextBudgetPlugin
+    app: App
+    clock: Callable[[], int]
+
+
+def build(
+    settings: Settings,
+    *,
+    store: ContextStore | None = None,
+    clock: Callable[[], int] = epoch_ms,
+    on_report: Callable[[TurnReport], None] | None = None,
+    on_request: OnRequest | None = None,
+    consent_surface: bool = True,
+) -> Local:
+    """Wire LOCAL from its settings.
+
+    Args:
+        settings: See docs/settings.md.
+        store: Use this store instead of opening LOCAL_DATABASE_URL.
+        clock: Milliseconds since the epoch.
+        on_report: Gets each turn's report; holds private values.
+        on_request: Gets each request that leaves; holds the newest message.
+        consent_surface: Whether somebody shows private results and lets a person press consent
+            cards. ADK's own tools (`adk web`, `adk run`) do neither: there results stay in the
+            session, and nothing is remembered or filled in.
+
+    Raises:
+        SettingsError: A setting is missing or cannot be used.
+        StoreError: The database URL is not one that stores know.
+    """
+    if store is None:
+        store = open_store(
+            settings.database_url.get_secret_value(), signing_keys=signing_keys(settings)
+        )
+    plugin = ContextBudgetPlugin(
+        schema=SCHEMA,
+        store=store,
+        counter=build_counter(settings),
+        budget=Budget(settings.budget_limit, settings.budget_unit),
+        projectors=PROJECTORS,
+        preferences=(dietary_preference(),) if consent_surface else (),
+        private_results=PRIVATE_RESULTS if consent_surface else (),
+        max_turns=settings.max_turns,
+        ttl_ms=settings.context_ttl_seconds * 1000,
+        owner=lambda context: owner_of(settings, context),
+        clock=clock,
+        refusal_text=refusal,
+        on_report=on_report,
+        on_request=on_request,
+    )
+    tools = LocalTools(
+        catalog=load_catalog(settings.catalog),
+        store=store if consent_surface else None,
+        owner=lambda context: owner_of(settings, context),
+        clock=clock,
+        zone=settings.zone,
+        rendered=not consent_surface,
+    )
+    app = App(name=APP_NAME, root_agent=build_agent(settings, tools), plugins=[plugin])
+    return Local(settings=settings, store=store, plugin=plugin, app=app, clock=clock)
+
+
+def build_agent(settings: Settings, tools: LocalTools) -> LlmAgent:
+    """Return LOCAL's agent: one model, its rules and its five tools."""
+    return LlmAgent(
+        name=APP_NAME,
+        description="彰化縣的生活小幫手：找店家、找活動、管理同意記住的偏好。",
+        model=build_model(settings),
+        static_instruction=INSTRUCTION,
+        tools=[*tools.all()],
+        generate_content_config=types.GenerateContentConfig(
+            temperature=0,
+            max_output_tokens=512,
+            thinking_config=types.ThinkingConfig(thinking_level=types.ThinkingLevel.LOW),
+        ),
+        disallow_transfer_to_parent=True,
+        disallow_transfer_to_peers=True,
+    )
+
+
+def build_model(settings: Settings) -> BaseLlm:
+    """Return Gemini where a key and a model's name are set, else the offline rules."""
+    if settings.offline:
+        return OfflineModel(history_schema=SCHEMA)
+    return Gemini(model=settings.model, retry_options=types.HttpRetryOptions(attempts=1))
+
+
+def build_counter(settings: Settings) -> Counter:
+    """Return the counter for the budget's unit.
+
+    Raises:
+        SettingsError: Tokens can only be counted by the model's own service, which is not asked
+            offline or without approval.
+    """
+    if settings.budget_unit == "utf8_bytes":
+        return ByteCounter()
+    raise SettingsError(
+        "LOCAL_BUDGET_UNIT", "must be utf8_bytes until a token counter is configured"
+    )
+
+
+def owner_of(settings: Settings, context: InvocationContext | ReadonlyContext) -> Owner | None:
+    """Return whose turn it is; None for nobody known."""
+    person = context.session.user_id
+    if not person.strip() or person == STATELESS:
+        return None
+    return Owner(tenant=settings.tenant, person=person)

@@ -1,0 +1,200 @@
+"""LOCAL's turns from outside: a person's message in, what to show them out.
+
+A channel (LINE, the console, the demo) calls this and nothing deeper. The ADK session of a turn
+holds that turn alone and is thrown away with it: what is kept is in the store.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.adk.agents.run_config import RunConfig
+from google.adk.events.event import Event
+from google.adk.runners import Runner
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.genai import types
+
+from callbacks.adk.injection import RECEIPT
+from callbacks.adk.keeper import EVENT_ID_METADATA
+from callbacks.adk.report import PrivateResult, TurnReport
+from local_agent import templates
+from local_agent.bootstrap import APP_NAME, STATELESS, Local
+from local_agent.context import DIETARY_KEY
+from local_agent.messages import BadMessage, read_message
+from local_agent.presenting import Shown, present
+from local_agent.turnstile import Turnstile
+from stores.errors import StoreError
+from stores.records import Card, ConsentResult, Outcome, Owner
+
+logger = logging.getLogger("local_agent.service")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What to show.
+
+    Attributes:
+        text: For the person.
+        card: A consent card to show with buttons, if one was made.
+        error_code: Why there is no answer, where there is none.
+        outcome: What a pressed card came to.
+        report: The turn's report, for the operator: holds private values.
+    """
+
+    text: str
+    card: Card | None = None
+    error_code: str | None = None
+    outcome: Outcome | None = None
+    report: TurnReport | None = field(default=None, repr=False)
+
+
+class LocalService:
+    """Answers messages and presses, each by itself; two turns of one person never overlap."""
+
+    def __init__(self, build_local: Callable[[Callable[[TurnReport], None]], Local]) -> None:
+        """Serve a LOCAL.
+
+        Args:
+            build_local: Wires it, given where turn reports go; see `bootstrap.build`.
+        """
+        self._reports: dict[str, TurnReport] = {}
+        self.local = build_local(self._take_report)
+        self._sessions = InMemorySessionService()
+        self._runner = Runner(app=self.local.app, session_service=self._sessions)
+        self._busy = Turnstile()
+
+    async def close(self) -> None:
+        """Let go of the store and of what ADK holds."""
+        await self._runner.close()
+        await self.local.store.close()
+
+    async def answer(
+        self, person: str | None, message: object, *, event_id: str | None = None
+    ) -> Reply:
+        """Answer one message.
+
+        Args:
+            person: A pseudonym; None makes the turn stateless: nothing is remembered.
+            message: What the person wrote.
+            event_id: The channel's id; the same event again leaves the journal as it is.
+        """
+        limit = self.local.settings.max_message_chars
+        try:
+            text = read_message(message, limit)
+        except BadMessage as error:
+            sentence = templates.input_error(error.error_code, limit=limit)
+            return Reply(sentence, error_code=error.error_code)
+        async with self._busy.one_at_a_time(person):
+            return await self._turn(person, text, event_id)
+
+    async def approve(self, person: str, token: str) -> Reply:
+        """Apply a card that the person pressed. Only a channel calls this, never a model."""
+        return await self._pressed(self.local.store.approve, person, token)
+
+    async def cancel(self, person: str, token: str) -> Reply:
+        """Withdraw a card that the person declined."""
+        return await self._pressed(self.local.store.cancel, person, token)
+
+    async def forget(self, person: str) -> Reply:
+        """Forget the person's diet and say so only after reading back."""
+        try:
+            done = await self.local.store.forget(
+                self._owner(person), DIETARY_KEY, now_ms=self.local.clock()
+            )
+        except StoreError as error:
+            return _refused(error.error_code)
+        return Reply(templates.forgotten(sum(check.remaining for check in done.verified)))
+
+    async def inspect(self, person: str) -> Reply:
+        """Tell the person what is remembered."""
+        try:
+            known = await self.local.store.preferences(self._owner(person))
+        except StoreError as error:
+            return _refused(error.error_code)
+        diet = known.values.get(DIETARY_KEY)
+        return Reply(templates.preferences(diet.value if diet is not None else None))
+
+    async def _pressed(
+        self, press: Callable[..., Awaitable[ConsentResult]], person: str, token: str
+    ) -> Reply:
+        try:
+            result = await press(self._owner(person), token, now_ms=self.local.clock())
+        except StoreError as error:
+            return _refused(error.error_code)
+        return Reply(templates.outcome(result.outcome), outcome=result.outcome)
+
+    def _owner(self, person: str) -> Owner:
+        return Owner(tenant=self.local.settings.tenant, person=person)
+
+    async def _turn(self, person: str | None, text: str, event_id: str | None) -> Reply:
+        user, session_id = person or STATELESS, uuid.uuid4().hex
+        metadata = {EVENT_ID_METADATA: event_id} if event_id else {}
+        await self._sessions.create_session(app_name=APP_NAME, user_id=user, session_id=session_id)
+        events: list[Event] = []
+        try:
+            async with aclosing(
+                self._runner.run_async(
+                    user_id=user,
+                    session_id=session_id,
+                    new_message=types.Content(role="user", parts=[types.Part(text=text)]),
+                    run_config=RunConfig(custom_metadata=metadata),
+                )
+            ) as run:
+                events = [event async for event in run]
+        except Exception as error:  # noqa: BLE001 - a model's failure must not reach the channel raw
+            # Only the type, and no traceback: they may quote the conversation.
+            logger.error("event=turn_failed error_type=%s", type(error).__name__)  # noqa: TRY400
+            return _refused("MODEL_FAILED", self._reports.pop(session_id, None))
+        finally:
+            await self._sessions.delete_session(
+                app_name=APP_NAME, user_id=user, session_id=session_id
+            )
+        return _reply(events, self._reports.pop(session_id, None))
+
+    def _take_report(self, report: TurnReport) -> None:
+        self._reports[report.session_id] = report
+
+
+def _reply(events: list[Event], report: TurnReport | None) -> Reply:
+    """Put a turn's results into words, in the order in which they came."""
+    if report is not None and report.refusal is not None:
+        return _refused(report.refusal.code, report)
+    private = list(report.private_results) if report is not None else []
+    shown: list[Shown] = []
+    for event in events:
+        for response in event.get_function_responses():
+            result: Any = response.response or {}
+            if result == dict(RECEIPT):
+                result = _of(response.name or "", private)
+            shown.append(present(response.name or "", result))
+        if event.is_final_response() and event.content and not event.get_function_responses():
+            text = "".join(
+                part.text or "" for part in event.content.parts or [] if not part.thought
+            )
+            if text.strip():
+                shown.append(Shown(text, error_code=event.error_code))
+    if not shown:
+        return _refused("MODEL_FAILED", report)
+    return Reply(
+        text="\n\n".join(part.text for part in shown),
+        card=next((part.card for part in shown if part.card is not None), None),
+        error_code=next((part.error_code for part in shown if part.error_code), None),
+        report=report,
+    )
+
+
+def _of(tool: str, private: list[PrivateResult]) -> Mapping[str, Any]:
+    for index, result in enumerate(private):
+        if result.tool == tool:
+            value: Mapping[str, Any] = private.pop(index).result
+            return value
+    return {"error_code": "INTERNAL_ERROR"}
+
+
+def _refused(code: str, report: TurnReport | None = None) -> Reply:
+    return Reply(templates.refusal(code), error_code=code, report=report)
