@@ -28,10 +28,14 @@ def theirs(tmp_path) -> Path:
 
 
 def run(ours: Path, theirs: Path, code: str) -> subprocess.CompletedProcess[str]:
-    """Runs code where the person stands; ours comes later on the path, as installed packages do."""
+    """Runs code where the person stands; ours comes later on the path, as installed packages do.
+
+    -S keeps out what else is installed here, such as the checkout itself.
+    """
     return subprocess.run(
         [
             sys.executable,
+            "-S",
             "-W",
             "always",
             "-c",
