@@ -86,7 +86,7 @@ _TRY_LATER = "請過一下再試。"
 #: One sentence for every code a person can meet.
 REFUSALS: Mapping[str, str] = MappingProxyType(
     {
-        "CURRENT_AND_RULES_EXCEED_INPUT_BUDGET": "這句話太長，我沒有送出。請說短一點。",
+        "CURRENT_AND_RULES_EXCEED_INPUT_BUDGET": "這句話太長，我沒有送出，請說短一點。",
         "COUNT_UNAVAILABLE": f"現在量不出這句話的大小，所以沒有送出，{_TRY_LATER}",
         "COUNTER_UNIT_MISMATCH": "系統設定有誤，這次沒有送出，請通知管理人員。",
         "INVALID_COUNTER_RESULT": f"量到的大小不對，所以沒有送出，{_TRY_LATER}",
@@ -96,6 +96,7 @@ REFUSALS: Mapping[str, str] = MappingProxyType(
         "CONVERSATION_CHANGED": "剛才同時收到別的訊息，請再說一次。",
         "UNSUPPORTED_PUBLIC_CONTEXT": "這次有我不認得的內容，所以先停下來，請換個說法。",
         "EVIDENCE_INSUFFICIENT": "手上的資料不夠，我不能回答這一題。",
+        "ANSWER_NOT_RELEASED": "這個答案沒有通過檢查，所以不給您看，請換個問法。",
         "CONTRACT_MISMATCH": "系統版本對不起來，這次沒有送出，請通知管理人員。",
         "STORE_UNAVAILABLE": f"資料庫現在忙不過來，這次什麼都沒改，{_TRY_LATER}",
         "STORE_SCHEMA_TOO_NEW": "資料庫的版本比程式新，這次什麼都沒改，請通知管理人員。",
