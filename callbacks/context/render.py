@@ -41,6 +41,9 @@ _STRUCTURE = frozenset("|=\\<>[]{}【】〔〕")
 _IGNORABLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
 )
+# Most names in Chinese and English are made of these; looking at each character costs more. None
+# of them is unsafe (a test walks through them all).
+_PLAIN = re.compile("[0-9A-Za-z ,.:_()\u4e00-\u9fa5-]*")
 _ESCAPED = re.compile(r"\\u([0-9a-f]{4})|\\U([0-9a-f]{8})")
 
 
@@ -96,6 +99,8 @@ def escape(text: str) -> str:
     separators other than the plain space, characters that are drawn as nothing, and a combining
     character at the start, become ``\uXXXX`` or ``\UXXXXXXXX``.
     """
+    if _PLAIN.fullmatch(text):
+        return text
     return "".join(
         _code(character) if _unsafe(character, first=index == 0) else character
         for index, character in enumerate(text)

@@ -72,6 +72,12 @@ class ContextSchema:
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
+    def __reduce__(
+        self,
+    ) -> tuple[type["ContextSchema"], tuple[dict[str, Topic], dict[str, Slot], Language]]:
+        # The read-only mappings cannot be copied or pickled; agents that hold a schema are.
+        return (ContextSchema, (dict(self.topics), dict(self.slots), self.language))
+
     @cached_property
     def topics_by_label(self) -> Mapping[str, str]:
         """Topic names by label."""

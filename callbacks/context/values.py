@@ -94,10 +94,6 @@ class Values(Mapping[str, str]):
     def __reduce__(self) -> tuple[type["Values"], tuple[dict[str, str]]]:
         return (Values, (dict(self._values),))
 
-    def updated(self, later: Mapping[str, str]) -> "Values":
-        """Return these values with later ones over them."""
-        return Values({**self._values, **later})
-
 
 def _require(text: object, limit: int) -> None:
     if (

@@ -11,7 +11,7 @@ from callbacks.context.errors import UnsupportedContext
 from callbacks.context.fit import cuts
 from callbacks.context.ledger import Ledger
 from callbacks.context.projection import Projection
-from callbacks.context.render import ACK, escape, parse, render
+from callbacks.context.render import _PLAIN, ACK, _unsafe, escape, parse, render
 from callbacks.context.schema import ContextSchema, Topic
 from callbacks.context.slot import Slot
 from callbacks.context.window import ContextWindow
@@ -117,6 +117,13 @@ def test_a_value_that_attacks_stays_a_value(text: str, attack: str):
 def test_only_what_could_deceive_is_escaped(text: str, escaped: str):
     """Ordinary names stay as they are; structure and invisible characters become escapes."""
     assert escape(text) == escaped
+
+
+def test_the_short_cut_for_plain_names_changes_nothing():
+    """No character that skips the closer look would have been escaped (5)."""
+    plain = [chr(code) for code in range(0x110000) if _PLAIN.fullmatch(chr(code))]
+    assert len(plain) > 20_000
+    assert not any(_unsafe(character, first=True) for character in plain)
 
 
 @pytest.mark.parametrize(

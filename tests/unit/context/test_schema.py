@@ -1,5 +1,8 @@
 """A schema is a closed world with one meaning."""
 
+import copy
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,6 +143,14 @@ def test_a_schema_is_frozen():
         schema.topics = {}  # type: ignore[misc]  # that it cannot is what is tested
     with pytest.raises(TypeError):
         schema.topics["more"] = Topic("More")  # type: ignore[index]  # the same
+
+
+def test_a_schema_travels():
+    """A schema survives copying and pickling, also after it was used."""
+    assert LOCAL.topics_by_label["找店家"] == "places"
+    for other in (copy.copy(LOCAL), copy.deepcopy(LOCAL), pickle.loads(pickle.dumps(LOCAL))):  # noqa: S301 - our own bytes
+        assert other == LOCAL
+        assert other.fingerprint == LOCAL.fingerprint
 
 
 @given(schemas(), st.randoms())

@@ -47,13 +47,6 @@ def test_values_travel():
         assert other == values
 
 
-def test_later_values_win():
-    """Updating returns new values and leaves the old ones as they were."""
-    values = Values({"a": "1", "b": "2"})
-    assert values.updated({"b": "3", "c": "4"}) == {"a": "1", "b": "3", "c": "4"}
-    assert values == {"a": "1", "b": "2"}
-
-
 @pytest.mark.parametrize(
     "bad", ["", " ", " a", "a\n", "e\u0301", "\ud800", "x" * 129, 5, None, b"a", True]
 )
