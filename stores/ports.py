@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Protocol, Self
 
 from stores.records import (
@@ -63,9 +62,4 @@ class ContextStore(Protocol):
         """Let go of everything held; a closed store refuses all work."""
 
     async def __aenter__(self) -> Self: ...
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    async def __aexit__(self, *failure: object) -> None: ...

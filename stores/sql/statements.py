@@ -4,7 +4,7 @@ Two kinds do not name a person: those that look for an empty slot, which is nobo
 look for what has expired in a tenant; what they find is then changed owner by owner.
 
 Written in portable Core, without any dialect's own INSERT: rows are read under a lock before they
-are written. ``FOR UPDATE`` is that lock where rows have one; SQLite leaves it out and locks the file.
+are written. ``FOR UPDATE`` is that lock where rows have one; SQLite drops it and locks the file.
 """
 
 from __future__ import annotations

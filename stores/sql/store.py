@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import TracebackType
 from typing import Self
 
 from stores import checks
@@ -181,12 +180,7 @@ class SqlStore:
             raise
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *failure: object) -> None:
         """Close the store."""
         await self.close()
 

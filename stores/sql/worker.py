@@ -35,7 +35,7 @@ class Worker:
     async def run(self, work: Callable[[], T]) -> T:
         """Run ``work`` on the thread, after everything handed in before, and return its result.
 
-        A caller who is cancelled before the work began takes it back; once begun it runs to its end.
+        A caller cancelled before the work began takes it back; once begun it runs to its end.
 
         Raises:
             StoreUnavailable: If the worker was stopped, or this process was forked from its own.

@@ -1,0 +1,1 @@
+"""Parts of the suite in ``stores.testing``, one a subject."""

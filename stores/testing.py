@@ -1,0 +1,28 @@
+"""The behaviour every store shares, as a pytest class to subclass.
+
+Example::
+
+    class TestMyStore(ContextStoreConformance):
+        @pytest.fixture
+        def store_url(self, tmp_path):
+            return f"sqlite+aiosqlite:///{tmp_path}/store.db"
+
+A store that ``open_store`` does not know overrides ``open`` as well. ``store_url`` names an empty
+store, a new one for each test; each test runs in event loops of its own and needs no plugin. Call
+``pytest.register_assert_rewrite("stores.conformance")`` in a conftest for telling assertions.
+"""
+
+from __future__ import annotations
+
+from stores.conformance.cards import CardSuite
+from stores.conformance.forgetting import ForgettingSuite
+from stores.conformance.life import LifeSuite
+from stores.conformance.owners import OwnerSuite
+from stores.conformance.windows import WindowSuite
+
+
+class ContextStoreConformance(WindowSuite, CardSuite, ForgettingSuite, OwnerSuite, LifeSuite):
+    """What a ContextStore does, seen through its port alone."""
+
+
+__all__ = ["ContextStoreConformance"]
