@@ -13,6 +13,7 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.google_llm import Gemini
 from google.genai import types
 
+from callbacks.adk.internals import stop_import_retry
 from callbacks.adk.keeper import epoch_ms
 from callbacks.adk.outgoing import OnRequest
 from callbacks.adk.plugin import ContextBudgetPlugin
@@ -80,6 +81,7 @@ def build(
         SettingsError: A setting is missing or cannot be used.
         StoreError: The database URL is not one that stores know.
     """
+    stop_import_retry()
     if store is None:
         store = open_store(
             settings.database_url.get_secret_value(), signing_keys=signing_keys(settings)

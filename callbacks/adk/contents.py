@@ -26,22 +26,62 @@ class HistoryNotAligned(ContextError):
     sentence = "The past of this conversation could not be told from the present."
 
 
-def past_contents(context: InvocationContext) -> list[types.Content]:
-    """Return the contents that ADK makes of earlier invocations for the running agent."""
+def own_contents(
+    context: InvocationContext, contents: Sequence[types.Content]
+) -> list[types.Content]:
+    """Return a request's contents without what ADK made of earlier invocations.
+
+    Args:
+        context: The running invocation.
+        contents: The request's contents.
+
+    Raises:
+        HistoryNotAligned: The past is not where ADK would have put it.
+    """
     if getattr(context.agent, "include_contents", "default") == "none":
-        return []
-    past = [e for e in context.session.events if e.invocation_id != context.invocation_id]
-    return contents_of(context, past) if past else []
+        return list(contents)
+    events = context.session.events
+    past = [event for event in events if event.invocation_id != context.invocation_id]
+    if not past:
+        return list(contents)
+    kept = without(contents, contents_of(context, past))
+    if any(event.actions and event.actions.compaction for event in events):
+        return _with_all_of_this_turn(context, kept)
+    return kept
 
 
-def without_past(
+def _with_all_of_this_turn(
+    context: InvocationContext, kept: list[types.Content]
+) -> list[types.Content]:
+    """Bring back what a compaction record hid of the running turn.
+
+    Whoever can write an event can write such a record, also one that reaches into the future, so
+    none is believed about the present (invariant 2).
+    """
+    present = [
+        event
+        for event in context.session.events
+        if event.invocation_id == context.invocation_id
+        and not (event.actions and event.actions.compaction)
+    ]
+    current = contents_of(context, present)
+    found = 0
+    for content in kept:
+        if found < len(current) and content == current[found]:
+            found += 1
+    if found == len(current):
+        return kept
+    return [*(content for content in kept if content not in current), *current]
+
+
+def without(
     contents: Sequence[types.Content], past: Sequence[types.Content]
 ) -> list[types.Content]:
     """Return the contents without the past ones; everything kept is the same object.
 
     Args:
         contents: The request's contents.
-        past: What `past_contents` built, in order.
+        past: The contents to take out, in order.
 
     Raises:
         HistoryNotAligned: `past` is not an ordered subsequence of `contents`.

@@ -6,6 +6,8 @@ a release that changes one is noticed there and not by a person (docs/architectu
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Sequence
 
 from google.adk.agents.invocation_context import InvocationContext
@@ -23,6 +25,27 @@ except ImportError:  # ADK before 2.13 keeps the rule in a tuple of types
 
     def _is_id_pairing_model(model: BaseLlm) -> bool:
         return isinstance(model, adk_contents._id_pairing_model_types())
+
+
+_REMOTE_AGENT = "google.adk.agents.remote_a2a_agent"
+
+
+def stop_import_retry() -> bool:
+    """Keep ADK from importing an absent extra anew in every turn.
+
+    ADK tries `RemoteA2aAgent` whenever it builds a node. Without its a2a extra that import fails
+    each time, and Python caches no failures: where no bytecode is written, source files are
+    compiled again in every turn. A module known to be missing fails at once instead.
+
+    Returns:
+        Whether the extra is missing, so that the retry was stopped.
+    """
+    try:
+        importlib.import_module(_REMOTE_AGENT)
+    except ImportError:
+        sys.modules[_REMOTE_AGENT] = None  # type: ignore[assignment]  # how Python marks absence
+        return True
+    return False
 
 
 def invocation_of(context: ReadonlyContext) -> InvocationContext:

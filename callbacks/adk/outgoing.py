@@ -53,7 +53,7 @@ class OutgoingRequests:
         Raises:
             ContextError: Nothing legal fits, or it could not be measured.
         """
-        own = adk_contents.without_past(request.contents, adk_contents.past_contents(context))
+        own = adk_contents.own_contents(context, request.contents)
         index = adk_contents.insertion_index(own, context.user_content, static_prefix(request))
         request.append_instructions([self._rules])
         base = adk_contents.count_request(request)

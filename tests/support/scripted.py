@@ -65,7 +65,10 @@ class ScriptedModel(BaseLlm):
         config = llm_request.config.model_copy(update={"response_schema": None})
         self._seen.append(
             (config.model_dump_json(exclude_none=True) + "\n").encode()
-            + b"\n".join(c.model_dump_json(exclude_none=True).encode() for c in llm_request.contents)
+            + b"\n".join(
+                content.model_dump_json(exclude_none=True).encode()
+                for content in llm_request.contents
+            )
         )
         self._contents.append(list(llm_request.contents))
         step = self._script.pop(0) if self._script else say("done")
