@@ -25,6 +25,8 @@ _DENIED_AFTER = re.compile(
     r"^(?:鄉|鎮|市)?(?:的?(?:以外|除外)|(?:就|都|我)?(?:不要|不行|不是|不對|不算)(?:了|啦|喔)?(?=[\s，。,.!！?？、；;]|$))"
 )
 _CORRECTION = re.compile(r"不對|不是|改成|改找|改查|改看|換成|說錯|講錯|更正|而是")
+#: How far around a mention a denial is looked for, in characters; bounds the work on any text.
+_REACH = 24
 _NEUTRAL = "\u30fb"
 
 
@@ -140,7 +142,7 @@ def _word_pattern(word: Word) -> str:
 
 def _is_denied(text: str, start: int, end: int) -> bool:
     """Tell whether the words around a mention rule it out; two negations cancel out."""
-    before = _DENIED_BEFORE.search(text, 0, start)
+    before = _DENIED_BEFORE.search(text, max(0, start - _REACH), start)
     if before is not None:
         return len(re.findall(_NEGATOR, before.group())) % 2 == 1
-    return _DENIED_AFTER.match(text[end:]) is not None
+    return _DENIED_AFTER.match(text[end : end + _REACH]) is not None

@@ -214,14 +214,10 @@ def search_events(
 def next_day(event: Event, first: date, last: date | None) -> date | None:
     """Return the first day from `first` to `last` on which the event takes place, or None."""
     day = max(first, event.starts)
+    if event.weekdays:
+        day += timedelta(days=min((weekday - day.weekday()) % 7 for weekday in event.weekdays))
     end = event.ends if last is None else min(last, event.ends)
-    for _ in range(7):
-        if day > end:
-            return None
-        if not event.weekdays or day.weekday() in event.weekdays:
-            return day
-        day += timedelta(days=1)
-    return None
+    return day if day <= end else None
 
 
 def _town(area: str) -> str:

@@ -184,23 +184,22 @@ def load_settings(overrides: Mapping[str, object] | None = None) -> Settings:
     Raises:
         SettingsError: A value cannot be used; the first one is named.
     """
+    given = dict(overrides or {})
+    if not given.keys() <= Settings.model_fields.keys():
+        raise SettingsError("An override", "names no setting")
     try:
-        return Settings(**dict(overrides or {}))  # type: ignore[arg-type]  # checked by pydantic
+        return Settings(**given)  # type: ignore[arg-type]  # checked by pydantic
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         field = _field_of(str(first["loc"][0]))
         faults = error.error_count()
-    if field is None:
-        raise SettingsError("An override", "names no setting", faults)
     must_be = Settings.model_fields[field].description
     raise SettingsError(variable_of(field), f"must be {must_be}", faults)
 
 
-def _field_of(place: str) -> str | None:
+def _field_of(place: str) -> str:
     """Return the field pydantic speaks of; it may name it by its alias."""
-    return next(
-        (name for name in Settings.model_fields if place in {name, variable_of(name)}), None
-    )
+    return next(name for name in Settings.model_fields if place in {name, variable_of(name)})
 
 
 def _split_keys(keys: SecretStr) -> tuple[bytes, ...]:

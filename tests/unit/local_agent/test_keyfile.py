@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from local_agent import keyfile
 from local_agent.keyfile import signing_keys
 from local_agent.settings import MIN_KEY_BYTES, SettingsError, load_settings
 
@@ -53,3 +54,12 @@ def test_a_folder_that_does_not_exist_is_one_sentence(tmp_path):
     with pytest.raises(SettingsError) as caught:
         signing_keys(load_settings({"consent_key_file": tmp_path / "none" / "key"}))
     assert str(tmp_path) not in str(caught.value)
+
+
+def test_a_key_is_never_replaced(settings, tmp_path):
+    """Making a key where one has appeared in the meantime leaves that one, and no other file."""
+    path = settings.consent_key_file
+    first = signing_keys(settings)
+    keyfile._create(path)
+    assert signing_keys(settings) == first
+    assert list(tmp_path.iterdir()) == [path]

@@ -8,23 +8,12 @@ from hypothesis import strategies as st
 
 from callbacks.context.ledger import Ledger
 from callbacks.context.render import ACK, render
-from callbacks.context.schema import ContextSchema, Topic
-from callbacks.context.slot import Slot
 from callbacks.context.window import ContextWindow
 from local_agent import intents, templates
-from local_agent.areas import ALIASES, AREAS
+from local_agent.areas import AREAS
+from local_agent.context import SCHEMA
 from local_agent.offline_model import OfflineModel
 
-SCHEMA = ContextSchema(
-    topics={
-        "places": Topic("找店家"),
-        "events": Topic("找活動"),
-        "help": Topic("詢問可用功能", sticky=False),
-        "memory": Topic("管理偏好", sticky=False),
-    },
-    slots={"area": Slot.closed(AREAS, aliases=ALIASES, label="區域")},
-    language="zh-Hant",
-)
 MODEL = OfflineModel(history_schema=SCHEMA)
 HELP = SCHEMA.project("help", {})
 PARAMETERS = {

@@ -139,6 +139,19 @@ def test_overrides_win(monkeypatch):
         load_settings({"budget_limit": 0})
 
 
+def test_an_override_of_nothing_is_an_error():
+    """A misspelled override is refused, not ignored."""
+    with pytest.raises(SettingsError) as caught:
+        load_settings({"budget_limits": 1})
+    assert caught.value.error_code == "SETTINGS_INVALID"
+
+
+def test_a_bad_key_of_the_api_is_named_by_its_variable():
+    """A field with a variable name of its own is named by that."""
+    with pytest.raises(SettingsError, match="GOOGLE_API_KEY must be"):
+        load_settings({"google_api_key": 5})
+
+
 def test_a_variable_of_no_field_is_an_error():
     """Only fields have variables."""
     with pytest.raises(KeyError):
