@@ -39,6 +39,8 @@ class ExportRefused(Exception):
 def read_whitelist(text: str) -> tuple[dict[str, str], set[str]]:
     """Reads the list: a path a line, `source => target` where it moves, `!path` where it stays out.
 
+    `!folder/` leaves out a whole folder; nothing takes one in.
+
     Returns:
         Targets with their sources, both relative POSIX paths, sorted by target; and what stays out.
 
@@ -110,20 +112,23 @@ def undecided(*, home: Path = HOME, whitelist: Path = WHITELIST) -> list[str]:
     """Files in the rooms that are neither on the list nor marked as left out: a test wants none."""
     exported, left_out = read_whitelist(whitelist.read_text(encoding="utf-8"))
     known = left_out | set(exported.values())
+    folders = tuple(path for path in left_out if path.endswith("/"))
     found = (
         path.relative_to(home)
         for room in ROOMS
         for path in (home / room).rglob("*")
         if path.is_file() and path.suffix != ".pyc"
     )
-    return sorted(path.as_posix() for path in found if path.as_posix() not in known)
+    names = sorted(path.as_posix() for path in found)
+    return [name for name in names if name not in known and not name.startswith(folders)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command.
 
     Returns:
-        0 when it was done, 1 when it was refused (one line with the code on stderr).
+        0 when it was done, 2 when that cannot be done as asked, 1 when writing failed; then there
+        is one line with the code on stderr.
     """
     parser = argparse.ArgumentParser(
         prog="build_context", description=(__doc__ or "").split("\n")[0]
@@ -143,8 +148,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         digests = export(options.out)
     except ExportRefused as refused:
-        print(f"{refused.error_code}: {refused} ({refused.place})", file=sys.stderr)
-        return 1
+        print(f"{refused} ({refused.place}) [{refused.error_code}]", file=sys.stderr)
+        return 1 if refused.error_code == "EXPORT_WRITE_FAILED" else 2
     print(f"{len(digests)} files in {options.out}, their SHA-256 in {MANIFEST}; entry {ENTRY}")
     return 0
 

@@ -145,23 +145,37 @@ def test_every_module_is_decided_upon():
     assert build_context.undecided() == []
 
 
+def test_undecided_files_are_found(home):
+    """A file that is neither listed nor left out, alone or with its folder, is reported."""
+    for name in ("new.py", "left.py", "left/deep.py", "leftover.py"):
+        (home / "stores" / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / "stores" / name).write_text("")
+    (home / "list").write_text("!stores/left.py\n!stores/left/\n")
+    found = build_context.undecided(home=home, whitelist=home / "list")
+    assert found == ["stores/leftover.py", "stores/new.py"]
+
+
 def test_the_list_names_nothing_that_is_gone(checkout):
     """Every path on the whitelist exists, those left out as well."""
     exported, left_out = read_whitelist(build_context.WHITELIST.read_text(encoding="utf-8"))
-    gone = [path for path in (*exported.values(), *left_out) if not (checkout / path).is_file()]
-    assert gone == []
+    paths = (*exported.values(), *left_out)
+    assert [
+        path
+        for path in paths
+        if not ((checkout / path).is_dir() if path.endswith("/") else (checkout / path).is_file())
+    ] == []
 
 
 @pytest.mark.parametrize("command", [["build_context.py"], ["-m", "examples.day15.build_context"]])
 def test_the_two_commands(checkout, tmp_path, command):
-    """Both commands export, and refuse a second time with status 1 and one line with a code."""
+    """Both commands export, and refuse a second time with status 2 and one line with a code."""
     line = [sys.executable, *command, "--out", str(tmp_path / "out")]
     first = subprocess.run(line, cwd=checkout, capture_output=True, text=True, check=False)
     second = subprocess.run(line, cwd=checkout, capture_output=True, text=True, check=False)
     assert (first.returncode, first.stderr) == (0, "")
-    assert second.returncode == 1
+    assert second.returncode == 2
     assert second.stderr == (
-        f"EXPORT_TARGET_NOT_EMPTY: The target is not an empty folder. ({tmp_path / 'out'})\n"
+        f"The target is not an empty folder. ({tmp_path / 'out'}) [EXPORT_TARGET_NOT_EMPTY]\n"
     )
 
 
