@@ -1,7 +1,7 @@
 """Runs one benchmark: `python -m benchmarks NAME --json [--out FILE]`.
 
-A benchmark is a module of this folder with a `main`: a click command, or a function that takes the
-arguments and returns an exit status. Its docstring's first line is its entry in the list.
+A benchmark is a module or package of this folder with a `main`: a click command, or a function that
+takes the arguments and returns an exit status. Its docstring's first line is its entry in the list.
 """
 
 import ast
@@ -16,12 +16,13 @@ import click
 def available() -> dict[str, str]:
     """The benchmarks' names with what they measure, read without importing them."""
     found = {}
-    for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
+    here = Path(__file__).parent
+    for path in (*here.glob("[!_]*.py"), *here.glob("*/__init__.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        names = {getattr(node, "name", None) for node in tree.body}
-        if "main" in names:
-            found[path.stem] = (ast.get_docstring(tree) or "").partition("\n")[0]
-    return found
+        if "main" in {getattr(node, "name", None) for node in tree.body}:
+            name = path.parent.name if path.stem == "__init__" else path.stem
+            found[name] = (ast.get_docstring(tree) or "").partition("\n")[0]
+    return dict(sorted(found.items()))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
