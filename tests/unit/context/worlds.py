@@ -22,12 +22,12 @@ HOSTILE = (
     "\u0338\u0301"
     "花壇鄉前情earlier u200b\"'/{}0aé😀"
 )
-hostile_text = st.text(
-    st.one_of(st.sampled_from(HOSTILE), st.characters(exclude_categories=["Cs"])),
-    min_size=1,
-    max_size=12,
-).map(canonical)
-hostile_text = hostile_text.filter(bool)
+# One alphabet a text: choosing one for each character makes the strategies several times slower.
+hostile_text = (
+    st.one_of(st.text(HOSTILE, min_size=1, max_size=8), st.text(min_size=1, max_size=8))
+    .map(canonical)
+    .filter(bool)
+)
 names = st.text(string.ascii_lowercase + "_", min_size=1, max_size=8)
 
 
