@@ -45,7 +45,7 @@ def own_contents(
     if not past:
         return list(contents)
     kept = without(contents, contents_of(context, past))
-    if any(event.actions and event.actions.compaction for event in events):
+    if any(event.actions.compaction for event in events):
         return _with_all_of_this_turn(context, kept)
     return kept
 
@@ -61,8 +61,7 @@ def _with_all_of_this_turn(
     present = [
         event
         for event in context.session.events
-        if event.invocation_id == context.invocation_id
-        and not (event.actions and event.actions.compaction)
+        if event.invocation_id == context.invocation_id and not event.actions.compaction
     ]
     current = contents_of(context, present)
     found = 0

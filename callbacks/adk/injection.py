@@ -82,6 +82,37 @@ class Filled:
     neutral: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Running:
+    """A call between before_tool and after_tool.
+
+    Attributes:
+        filled: What it runs with.
+        state: The session's state before it ran, for a tool whose results are private; what such
+            a tool writes there may differ with what was remembered, so it is put back.
+    """
+
+    filled: Filled
+    state: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    def leave(self, delta: dict[str, Any], live: dict[str, Any]) -> None:
+        """Take what was filled in out of what the tool wrote to the session's state.
+
+        Args:
+            delta: What will be persisted; changed in place.
+            live: What the next instruction may be made of; changed in place.
+        """
+        for key, value in list(delta.items()):
+            if self.state is None:
+                delta[key] = live[key] = scrub(value, self.filled)
+                continue
+            del delta[key]
+            if key in self.state:
+                live[key] = self.state[key]
+            else:
+                live.pop(key, None)
+
+
 def is_open(value: Any) -> bool:
     """Tell whether the person left an argument open: absent, None or blank text."""
     return value is None or (isinstance(value, str) and not value.strip())

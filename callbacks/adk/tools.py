@@ -7,7 +7,7 @@ from typing import Any
 
 from google.adk.tools.tool_context import ToolContext
 
-from callbacks.adk.injection import RECEIPT, Filled, Preference, fill, scrub
+from callbacks.adk.injection import RECEIPT, Filled, Preference, Running, fill, scrub
 from callbacks.adk.internals import invocation_of
 from callbacks.adk.keeper import TurnKeeper, failed
 from callbacks.adk.refusal import Refusal, RefusalText
@@ -59,7 +59,9 @@ class ToolCalls:
             turn = self._keeper.stateless(context)
             return turn.refuse(failed(error)).as_tool_result(self._sentence)
         filled = fill(self._preferences, remembered, tool, tool_args)
-        turn.running[_call_id(tool_context)] = filled
+        turn.running[_call_id(tool_context)] = Running(
+            filled, dict(context.session.state) if tool in self._private else None
+        )
         turn.root.report.tool_calls.append(
             ToolRecord(
                 tool=tool,
@@ -82,7 +84,6 @@ class ToolCalls:
         if turn is None or filled is None:
             return None
         try:
-            _scrub_state(tool_context, filled)
             await self._keeper.preferences(turn)
             projector = self._projectors.get(tool)
             if projector is not None and isinstance(result, Mapping):
@@ -106,27 +107,22 @@ class ToolCalls:
         filled = self._leave(turn, tool_args, tool_context)
         if filled is None or not (filled.arguments or tool in self._private):
             return None
-        _scrub_state(tool_context, filled)
         return Refusal("TOOL_FAILED").as_tool_result(self._sentence)
 
     def _leave(
         self, turn: Turn | None, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> Filled | None:
         self._keeper.leave_tool(turn)
-        filled = turn.running.pop(_call_id(tool_context), None) if turn is not None else None
-        if filled is not None:
-            tool_args.clear()
-            tool_args.update(filled.proposed)
-        return filled
+        running = turn.running.pop(_call_id(tool_context), None) if turn is not None else None
+        if running is None:
+            return None
+        tool_args.clear()
+        tool_args.update(running.filled.proposed)
+        if running.filled.arguments or running.state is not None:
+            session = invocation_of(tool_context).session
+            running.leave(tool_context.actions.state_delta, session.state)
+        return running.filled
 
 
 def _call_id(tool_context: ToolContext) -> str:
     return tool_context.function_call_id or ""
-
-
-def _scrub_state(tool_context: ToolContext, filled: Filled) -> None:
-    """Take filled values out of what the tool wrote to the session's state."""
-    if filled.arguments:
-        delta = tool_context.actions.state_delta
-        for key, value in list(delta.items()):
-            delta[key] = scrub(value, filled)

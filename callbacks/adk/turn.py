@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from google.adk.models.llm_request import LlmRequest
 
-from callbacks.adk.injection import Filled
+from callbacks.adk.injection import Running
 from callbacks.adk.refusal import Refusal
 from callbacks.adk.report import TurnReport
 from callbacks.context.projection import Projection
@@ -44,7 +44,7 @@ class Turn:
     replayed: bool = False
     refusal: Refusal | None = None
     outer: Turn | None = None
-    running: dict[str, Filled] = field(default_factory=dict)
+    running: dict[str, Running] = field(default_factory=dict)
 
     @property
     def root(self) -> Turn:

@@ -27,7 +27,7 @@ from callbacks.counting.bytes import ByteCounter
 from callbacks.counting.request import CountRequest
 from stores.open import open_store
 from stores.ports import ContextStore
-from stores.records import Owner, Proposal
+from stores.records import CardAction, Owner, Proposal
 
 APP = "town"
 KEY = b"k" * 32
@@ -138,7 +138,7 @@ class Town:
 
     async def remember(self, person: str = "ann", value: str = DIET) -> None:
         owner = Owner(tenant=APP, person=person)
-        proposal = Proposal(key="diet", value=value, purpose="p", action="remember")
+        proposal = Proposal(key="diet", value=value, purpose="p", action=CardAction.REMEMBER)
         card = await self.store.propose(owner, proposal, now_ms=self.now)
         assert (await self.store.approve(owner, card.token, now_ms=self.now)).outcome == "saved"
 

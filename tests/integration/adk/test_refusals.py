@@ -108,7 +108,7 @@ class Liar:
     async def count(self, request: CountRequest) -> int:
         if isinstance(self._answer, Exception):
             raise self._answer
-        return self._answer  # type: ignore[no-any-return]  # the lie
+        return self._answer
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ class BrokenStore:
 @pytest.mark.parametrize("method", ["snapshot", "preferences", "append"])
 async def test_a_store_that_is_down_refuses(store: ContextStore, method: str) -> None:
     """Invariant 3: without the store nothing is sent, run or answered."""
-    town = Town(BrokenStore(store, method))  # type: ignore[arg-type]  # a stand-in by duck type
+    town = Town(BrokenStore(store, method))
     model = ScriptedModel.of(call("search_places", area="Huatan"), say("the answer"))
     events = await town.turn(town.runner(town.agent(model)), "hi")
     assert refusal_of(events) == "STORE_UNAVAILABLE"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
-from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.agents.run_config import RunConfig
 from google.adk.apps.app import App
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
@@ -176,7 +176,7 @@ async def test_streaming_changes_nothing(town: Town) -> None:
     """SSE sends the same bounded request and records the exchange once."""
     model = ScriptedModel.of(call("search_places", area="Huatan"), say("ok"))
     runner = town.runner(town.agent(model))
-    config = RunConfig(streaming_mode=StreamingMode.SSE)
+    config = RunConfig.model_validate({"streaming_mode": "sse"})
     await town.turn(runner, "one", config=config)
     await town.turn(runner, "two", config=config)
     assert texts(model.contents[-1])[0][1] == f"{BLOCK}\n-find places|area=Huatan"
