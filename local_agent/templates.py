@@ -111,9 +111,6 @@ REFUSALS: Mapping[str, str] = MappingProxyType(
         "UNKNOWN_ACTION": "偏好可以查看、更改或忘記，請說其中一種。",
         "NOT_REMEMBERED": "這裡不能記住偏好，也沒有記住您的任何偏好。",
         "MODEL_FAILED": f"我現在答不出來，這次沒有結果，{_TRY_LATER}",
-        "UNKNOWN_ACTION": "這個動作我不認得，請說「我的偏好」或「忘記我的飲食偏好」。",
-        "NOT_REMEMBERED": "這裡不能記住偏好，要在能按同意鍵的地方才可以。",
-        "MODEL_FAILED": f"這次沒有得到回答，{_TRY_LATER}",
         "TOOL_FAILED": f"查資料時出了問題，這次沒有結果，{_TRY_LATER}",
         "INTERNAL_ERROR": f"我這邊出了點問題，這次沒有送出，{_TRY_LATER}",
     }
