@@ -19,6 +19,8 @@ REVISIONS: Final = ("0001",)
 
 HEAD: Final = REVISIONS[-1]
 
+SCRIPTS: Final = Path(__file__).parent / "migrations"
+
 READ_VERSION: Final = "SELECT version_num FROM store_schema"
 
 
@@ -42,7 +44,7 @@ def upgrade(connection: Connection) -> None:
     # Loaded here because it costs about 100 ms, and only a new or an old database needs it.
     command = import_module("alembic.command")
     config = import_module("alembic.config").Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(SCRIPTS))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     command.upgrade(config, "head")

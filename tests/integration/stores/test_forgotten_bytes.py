@@ -1,0 +1,196 @@
+"""What was forgotten is in no byte of any file of the store."""
+
+import asyncio
+import random
+
+import pytest
+
+from stores.records import Owner, Proposal
+from stores.sql import sqlite
+
+NOW = 1_000_000
+
+
+def proposal(value, key="drink"):
+    return Proposal(key=key, purpose="to choose", value=value)
+
+
+def secret(number):
+    return f"secret-{random.Random(number).getrandbits(96):x}"
+
+
+async def remember(store, owner, value, key="drink"):
+    card = await store.propose(owner, proposal(value, key), now_ms=NOW)
+    await store.approve(owner, card.token, now_ms=NOW)
+
+
+def ann(number=0):
+    return Owner(tenant="town", person=f"{random.Random(number).getrandbits(64):x}")
+
+
+async def test_bytes_are_gone_after_forget(file):
+    """The value is in the files before, and in none of them after forget, store still open (8)."""
+    async with file.open() as store:
+        await remember(store, ann(), secret(1))
+        waiting = await store.propose(ann(), proposal(secret(2)), now_ms=NOW)
+        assert secret(1).encode() in file.bytes()
+        assert secret(2).encode() in file.bytes()
+        result = await store.forget(ann(), "drink", now_ms=NOW)
+        assert {check.surface: check.remaining for check in result.verified} == dict.fromkeys(
+            ("preferences", "cards", "journal", "vault", "wal", "files"), 0
+        )
+        assert secret(1).encode() not in file.bytes()
+        assert secret(2).encode() not in file.bytes()
+        assert waiting.token
+    assert b"secret-" not in file.bytes()
+
+
+@pytest.mark.parametrize("how", ["cancelled", "replaced", "stale", "expired", "by card"])
+async def test_bytes_are_gone_however_a_value_ends(file, how):
+    """A value that was turned down, replaced, overtaken or ran out leaves no bytes either (8)."""
+    async with file.open() as store:
+        card = await store.propose(ann(), proposal(secret(1)), now_ms=NOW)
+        later = NOW
+        if how == "cancelled":
+            await store.cancel(ann(), card.token, now_ms=NOW)
+        elif how == "replaced":
+            await store.approve(ann(), card.token, now_ms=NOW)
+            await remember(store, ann(), "tea")
+        elif how == "stale":
+            await remember(store, ann(), "tea")
+        elif how == "expired":
+            later = card.expires_at_ms
+            await store.propose(ann(2), proposal("tea"), now_ms=later)
+        else:
+            await store.approve(ann(), card.token, now_ms=NOW)
+            undo = Proposal(key="drink", purpose="to forget", action="forget")
+            ask = await store.propose(ann(), undo, now_ms=NOW)
+            result = await store.approve(ann(), ask.token, now_ms=NOW)
+            assert [check.remaining for check in result.verified] == [0, 0]
+        assert secret(1).encode() not in file.bytes()
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_no_value_leaves_a_copy_where_pages_split(file, seed):
+    """However many people come and go, a forgotten value has no second copy anywhere (8).
+
+    A store that trusts ``secure_delete`` alone fails this for about one in some thousand values:
+    rows that move when pages are split or merged leave copies behind.
+    """
+    chance = random.Random(seed)
+    alive, gone = {}, []
+    async with file.open() as store:
+        for number in range(700):
+            owner = ann(seed * 10_000 + number)
+            value = secret(number) + "z" * min(int(chance.paretovariate(0.6)), 150)
+            await remember(store, owner, value)
+            alive[owner] = value
+            if chance.random() < 0.3:
+                await store.append(
+                    owner,
+                    event_id="e",
+                    window="w" * min(int(chance.paretovariate(0.3)), 9_000),
+                    expected_revision=1,
+                    expected_generation=1,
+                    now_ms=NOW,
+                )
+            if chance.random() < 0.5:
+                leaving = chance.choice(list(alive))
+                gone.append(alive.pop(leaving))
+                await store.forget(leaving, None, now_ms=NOW)
+        content = file.bytes()
+    assert [value for value in gone if value.encode() in content] == []
+    doubled = [value for value in alive.values() if content.count(value.encode() + b"\0") > 1]
+    assert doubled == []
+
+
+async def test_a_reader_elsewhere_is_told_and_made_up_for(file):
+    """If another process's reader keeps the WAL, the result says so, and the next write clears it."""
+    async with file.open(busy_timeout_ms=50) as store:
+        await remember(store, ann(), secret(1))
+        reader = file.bare()
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM store_vault").fetchone()
+        result = await store.forget(ann(), None, now_ms=NOW)
+        left = {check.surface for check in result.verified if not check.gone}
+        assert left == {"wal", "files"}
+        assert not result.complete
+        reader.execute("COMMIT")
+        reader.close()
+        await store.clear(ann(2), now_ms=NOW)
+        assert secret(1).encode() not in file.bytes()
+        again = await store.forget(ann(), None, now_ms=NOW)
+        assert again.complete
+
+
+def test_a_crash_before_the_wal_was_emptied_is_made_up_for(file):
+    """What a killed process left in the WAL is gone once the store is started again (8)."""
+
+    async def before():
+        async with file.open(busy_timeout_ms=50) as store:
+            await remember(store, ann(), secret(1))
+            reader = file.bare()
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM store_vault").fetchone()
+            await store.forget(ann(), None, now_ms=NOW)
+            kept = {path: path.read_bytes() for path in file.path.parent.iterdir()}
+            reader.close()
+        return kept
+
+    kept = asyncio.run(before())
+    for path in file.path.parent.iterdir():
+        path.unlink()
+    for path, content in kept.items():  # as the disk looked at that moment, without anybody's locks
+        if not path.name.endswith("-shm"):
+            path.write_bytes(content)
+    assert secret(1).encode() in file.bytes()
+
+    async def after():
+        async with file.open() as store:
+            assert secret(1).encode() not in file.bytes()
+            assert (await store.preferences(ann())).values == {}
+
+    asyncio.run(after())
+
+
+async def test_large_files_are_not_searched(file, monkeypatch):
+    """Past a size the files are not read through, and the result does not claim they were."""
+    monkeypatch.setattr(sqlite, "SCANNED_BYTES", 1)
+    async with file.open() as store:
+        await remember(store, ann(), secret(1))
+        result = await store.forget(ann(), None, now_ms=NOW)
+    surfaces = [check.surface for check in result.verified]
+    assert surfaces == ["preferences", "cards", "journal", "vault", "wal"]
+
+
+async def test_what_one_person_forgets_others_keep(file):
+    """A value shared by two people is gone for one only; the search tells the two apart (8, 11)."""
+    async with file.open() as store:
+        await remember(store, ann(1), "tea")
+        await remember(store, ann(2), "tea")
+        assert (await store.forget(ann(1), None, now_ms=NOW)).complete
+        assert (await store.preferences(ann(2))).values["drink"].value == "tea"
+
+
+async def test_a_slow_writer_cannot_bring_it_back(file):
+    """A turn, a card and a proposal from before the forget all lose at commit (7, 8)."""
+    async with file.open() as store:
+        await remember(store, ann(), secret(1))
+        seen = await store.snapshot(ann(), now_ms=NOW)
+        card = await store.propose(ann(), proposal(secret(1)), now_ms=NOW)
+        await store.forget(ann(), None, now_ms=NOW)
+        with pytest.raises(Exception, match="preferences changed"):
+            await store.append(
+                ann(),
+                event_id="slow",
+                window="[]",
+                expected_revision=seen.revision,
+                expected_generation=seen.generation,
+                now_ms=NOW,
+            )
+        with pytest.raises(Exception, match="preferences changed"):
+            await store.propose(
+                ann(), proposal(secret(1)), now_ms=NOW, expected_revision=seen.revision
+            )
+        assert (await store.approve(ann(), card.token, now_ms=NOW)).outcome == "stale"
+        assert secret(1).encode() not in file.bytes()

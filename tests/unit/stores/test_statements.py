@@ -1,0 +1,71 @@
+"""Every statement is bound to its owner, found by an index, and portable."""
+
+import sqlite3
+
+import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.pool import StaticPool
+
+from stores.sql import statements
+from stores.sql.session import Prepared
+from stores.sql.tables import metadata
+
+ALL = {name: value for name, value in vars(statements).items() if isinstance(value, Prepared)}
+NOBODYS = {"VACANT_SLOT"}
+OF_A_TENANT = {"RUN_OUT_CARDS", "RUN_OUT_WINDOWS"}
+OF_THE_VAULT = {"ADD_SLOT", "TAKE_SLOT", "SLOT", "WIPE_SLOT"}
+
+
+def names_of(statement):
+    return set(statement.statement.compile(dialect=sqlite.dialect()).params)
+
+
+def test_there_are_statements():
+    """The list is found at all."""
+    assert len(ALL) > 20
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_statement_names_its_owner(name):
+    """Tenant and person, or the owner's tag in the vault, are in every statement (11)."""
+    given = names_of(ALL[name])
+    if name in NOBODYS:
+        wanted = set()
+    elif name in OF_A_TENANT:
+        wanted = {"tenant", "now_ms", "most"}
+    elif name in OF_THE_VAULT:
+        wanted = {"owner_tag"}
+    else:
+        wanted = {"tenant", "person"}
+    assert given >= wanted
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_statement_is_portable(name):
+    """Each statement compiles for PostgreSQL too, and locks rows there where it reads to write."""
+    text = str(ALL[name].statement.compile(dialect=postgresql.dialect()))
+    assert text
+    assert ("FOR UPDATE" in text) == (name in {"LOCK_PERSON", "VACANT_SLOT"})
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    connection = sqlite3.connect(tmp_path_factory.mktemp("plans") / "plans.db")
+    engine = create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool)
+    metadata.create_all(engine)
+    yield connection
+    engine.dispose()
+    connection.close()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_statement_reads_a_whole_table(name, database):
+    """Each statement finds its rows by an index, so its cost does not grow with the rows (15)."""
+    compiled = ALL[name].statement.compile(dialect=sqlite.dialect())
+    values = [0] * len(compiled.positiontup or ())
+    plan = database.execute(f"EXPLAIN QUERY PLAN {compiled}", values).fetchall()
+    steps = [row[3] for row in plan]
+    scans = [step for step in steps if step.startswith("SCAN") and step != "SCAN CONSTANT ROW"]
+    assert all("USING" in step and name == "VACANT_SLOT" for step in scans), steps
+    assert not any("TEMP B-TREE" in step for step in steps)
