@@ -1,0 +1,31 @@
+"""What the conversation in a terminal says by itself, in Traditional Chinese (Taiwan)."""
+
+from __future__ import annotations
+
+PROMPT = "您："
+CARD_PROMPT = "按 y 同意、n 不要，或直接說別的："
+GOODBYE = "再見。"
+NO_CARD = "現在沒有要您決定的卡片。"
+
+YES = frozenset({"y", "yes", "ｙ", "同意", "同意記住", "好"})
+NO = frozenset({"n", "no", "ｎ", "不用", "不用了", "不要"})
+FAREWELLS = frozenset({"再見", "掰掰", "拜拜", "離開", "exit", "quit", "bye"})
+
+
+def greeting(model: str | None) -> str:
+    """Return the first lines.
+
+    Args:
+        model: The model's name; None where the offline rules answer.
+    """
+    who = (
+        "回答的是離線規則，不是語言模型；沒有東西會離開這台電腦。"
+        if model is None
+        else f"回答的是 {model}；您說的話會送去給它。"
+    )
+    return (
+        "LOCAL，彰化縣的生活小幫手。\n"
+        f"{who}\n"
+        "可以問：花壇有什麼吃的？／鹿港週末有什麼活動？／記住我吃素／我的偏好\n"
+        "結束請說「再見」，或按 Ctrl-D。\n"
+    )

@@ -1,0 +1,95 @@
+"""Line plots as inline SVG: no script, no font, no file beside the page.
+
+Colours come from the page's CSS, so that one drawing serves light and dark. The drawing is narrow
+enough that its letters stay readable on a telephone of 360 pixels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+
+WIDTH, HEIGHT = 340, 250
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 58, 14, 34
+_LABEL_STEP = 15
+"""Least distance between two labels at the lines' ends, in drawing units."""
+
+
+def line_plot(
+    series: Mapping[str, Sequence[int]],
+    *,
+    title: str,
+    labels: Mapping[str, str],
+    turns: Sequence[str],
+    from_zero: bool = True,
+) -> str:
+    """Return an `<svg>` with a line a series.
+
+    Args:
+        series: Name (a CSS class) -> one number a turn.
+        title: What is drawn, for whoever does not see it.
+        labels: Name -> what a screen reader says.
+        turns: What stands below the turns.
+        from_zero: Whether the axis starts at zero; else near the least number.
+    """
+    values = [value for numbers in series.values() for value in numbers]
+    low, high, step = _scale(0 if from_zero else min(values), max(values))
+
+    def x(index: int) -> float:
+        return _LEFT + index * (WIDTH - _LEFT - _RIGHT) / max(1, len(turns) - 1)
+
+    def y(value: float) -> float:
+        return HEIGHT - _BOTTOM - (value - low) / (high - low) * (HEIGHT - _TOP - _BOTTOM)
+
+    parts = [
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">',
+        f"<title>{escape(title)}</title>",
+    ]
+    for tick in range(low, high + 1, step):
+        parts.append(
+            f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"/>'
+            f'<text class="tick" x="{_LEFT - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{_short(tick)}</text>'
+        )
+    for index, turn in enumerate(turns):
+        parts.append(
+            f'<text class="tick" x="{x(index):.1f}" y="{HEIGHT - 12}" text-anchor="middle">{escape(turn)}</text>'
+        )
+    ends = _apart({name: y(numbers[-1]) for name, numbers in series.items()})
+    for name, numbers in series.items():
+        points = " ".join(f"{x(i):.1f},{y(value):.1f}" for i, value in enumerate(numbers))
+        marks = "".join(
+            f'<circle cx="{x(i):.1f}" cy="{y(value):.1f}" r="3.2"><title>{escape(labels[name])} {escape(turns[i])}: {value:,}</title></circle>'
+            for i, value in enumerate(numbers)
+        )
+        parts.append(
+            f'<g class="{escape(name)}"><polyline points="{points}"/>{marks}'
+            f'<text x="{WIDTH - _RIGHT + 8}" y="{ends[name] + 4:.1f}">{numbers[-1]:,}</text></g>'
+        )
+    parts.append("</svg>")
+    return "".join(parts)
+
+
+def _scale(least: int, most: int) -> tuple[int, int, int]:
+    """Return a round lower end, upper end and step for three to six grid lines."""
+    span = max(1, most - least)
+    rough = span / 4
+    power = 10 ** math.floor(math.log10(rough)) if rough >= 1 else 1
+    step = next(int(f * power) for f in (1, 2, 2.5, 5, 10) if f * power >= rough and f * power >= 1)
+    low = least // step * step
+    return low, max(low + step, math.ceil(most / step) * step), step
+
+
+def _short(number: int) -> str:
+    return f"{number / 1000:g}k" if number >= 1000 else str(number)
+
+
+def _apart(wanted: Mapping[str, float]) -> dict[str, float]:
+    """Return label heights near the wanted ones and far enough from each other."""
+    placed: dict[str, float] = {}
+    last = -math.inf
+    for name in sorted(wanted, key=lambda n: wanted[n]):
+        last = max(wanted[name], last + _LABEL_STEP)
+        placed[name] = last
+    over = max(placed.values()) - (HEIGHT - _BOTTOM)
+    return {name: height - max(0.0, over) for name, height in placed.items()}
