@@ -1,4 +1,4 @@
-"""Two drills on the production path: a budget nothing fits into, and consent given and withdrawn."""
+"""Two drills on the production path: a budget too small for anything; consent and forgetting."""
 
 from __future__ import annotations
 

@@ -13,8 +13,9 @@ MANIFEST = "MANIFEST.sha256.json"
 
 
 def files_with(value: str, folder: Path) -> tuple[str, ...]:
-    """Return the names of the files below a folder whose bytes hold the value, side files of the
-    database and logs included.
+    """Return the names of the files below a folder whose bytes hold the value.
+
+    Every file is read whole: a database's WAL, shared memory and journal, and logs, are files too.
     """
     wanted = value.encode()
     return tuple(

@@ -45,7 +45,8 @@ def _head(report: Mapping[str, Any]) -> str:
     state = "pass" if report["passed"] else "fail"
     return (
         "<header>\n<h1>花壇聊了五句，模型看見多少？</h1>\n"
-        '<p class="english" lang="en">LOCAL: five turns, measured byte by byte before they are sent</p>\n'
+        '<p class="english" lang="en">'
+        "LOCAL: five turns, measured byte by byte before they are sent</p>\n"
         f'<p class="verdict {state}">{"全部通過" if report["passed"] else "沒有全部通過"}：'
         f"{held} / {len(checks)} 項檢查</p>\n"
         f"<p>回答的是離線規則（<code>{escape(report['model'])}</code>），不是語言模型。"
@@ -57,7 +58,7 @@ def _head(report: Mapping[str, Any]) -> str:
 def _figures(report: Mapping[str, Any]) -> str:
     last = report["turns"][-1]
     cards = [(f"{last[way]:,}", f"第 5 回合，{label}", way) for way, label in WAYS.items()] + [
-        (f"{report['history_block']['bytes']:,}", "第 5 回合的前情區塊", "block")
+        (f"{report['history_block']['bytes']:,}", "前情區塊<br>第 5 回合位元組", "block")
     ]
     return (
         '<ul class="figures">'
@@ -76,7 +77,7 @@ def _plots(report: Mapping[str, Any]) -> str:
     drawn = (
         ("每回合送出的位元組", "Bytes per turn", per_turn),
         ("累計送出的位元組", "Cumulative bytes", report["cumulative"]),
-        ("其中屬於前情的位元組（只看兩種投影）", "History alone, the two projected ways", history),
+        ("其中的前情（兩種投影）", "History alone", history),
     )
     legend = "".join(f'<li class="{way}">{label}</li>' for way, label in WAYS.items())
     figures = "".join(
@@ -85,8 +86,8 @@ def _plots(report: Mapping[str, Any]) -> str:
         for title, english, series in drawn
     )
     return (
-        '<section>\n<h2>三種方式<span class="english" lang="en">Three ways, one run</span></h2>\n'
-        f'<ul class="legend">{legend}</ul>\n<div class="plots">{figures}</div>\n'
+        _titled("三種方式", "Three ways, one run")
+        + f'<ul class="legend">{legend}</ul>\n<div class="plots">{figures}</div>\n'
         "<p>五回合很短，兩條投影的線幾乎重疊：差別在往後。全部投影每回合再長一行；"
         "視窗加帳本最多就是兩行加一行，聊多久都一樣。</p>\n</section>"
     )
@@ -104,7 +105,7 @@ def _turns(report: Mapping[str, Any]) -> str:
     ]
     sums = [f"{report['cumulative'][way][-1]:,}" for way in WAYS]
     return (
-        '<section>\n<h2>每一回合<span class="english" lang="en">Turn by turn</span></h2>\n'
+        _titled("每一回合", "Turn by turn")
         + _table(
             ("回", "說了什麼", *WAYS.values(), "工具"),
             [*rows, ("", "合計", *sums, "")],
@@ -122,12 +123,12 @@ def _area(row: Mapping[str, Any]) -> str:
 def _block(report: Mapping[str, Any]) -> str:
     block = report["history_block"]
     return (
-        '<section>\n<h2>第 5 回合的前情<span class="english" lang="en">What turn 5 still knows</span></h2>\n'
-        f"<pre>{escape(block['text'])}</pre>\n"
-        f"<p>這個區塊讓請求多了 {block['bytes']:,} 位元組（有區塊減沒有區塊）。「*」是帳本：第一回合已經"
-        "移出視窗，只剩最後的目標和花壇鄉；「-」是最近兩回合。怎麼讀，規則裡說一次就夠。"
-        f"沒有帳本的人問同一句，工具是 <code>{escape(str(report['without_ledger']['tool']))}</code>，"
-        "因為離線規則只讀收到的請求。</p>\n</section>"
+        _titled("第 5 回合的前情", "What turn 5 still knows")
+        + f"<pre>{escape(block['text'])}</pre>\n"
+        f"<p>這個區塊讓請求多了 {block['bytes']:,} 位元組（有區塊減沒有區塊）。"
+        "「*」是帳本：第一回合已經移出視窗，只剩最後的目標和花壇鄉；「-」是最近兩回合。"
+        "怎麼讀，規則裡說一次就夠。沒有帳本的人問同一句，工具是 "
+        f"<code>{escape(str(report['without_ledger']['tool']))}</code>，因為離線規則只讀收到的請求。</p>\n</section>"
     )
 
 
@@ -138,11 +139,13 @@ def _ways(report: Mapping[str, Any]) -> str:
         for way, label in WAYS.items()
     )
     return (
-        '<section>\n<h2>比的是什麼<span class="english" lang="en">What is compared</span></h2>\n'
-        f"<dl>{items}</dl>\n"
-        "<p>三種方式都走真正的 ADK Runner，用同一個代理、規則、工具、店家資料和離線規則，同一次執行裡輪流問。"
-        "大小量的是模型真正收到的請求，量法相同。工具結果由 LOCAL 正式的工具產生：在全部原文裡它們留在對話，"
-        "在另外兩種裡只直接顯示給本人，模型看不到。示範的日期固定在 2026 年 10 月 1 日，"
+        _titled("比的是什麼", "What is compared") + f"<dl>{items}</dl>\n"
+        "<p>三種方式都走真正的 ADK Runner，用同一個代理、規則、工具、店家資料和離線規則，"
+        "同一次執行裡輪流問。大小量的是模型真正收到的請求，量法相同。"
+        "工具結果由 LOCAL 正式的工具產生：在全部原文裡它們留在對話，"
+        "在另外兩種裡只直接顯示給本人，模型看不到。"
+        "後兩種的規則多一段「前情」的讀法，所以第 1 回合反而比全部原文大。"
+        "示範的日期固定在 2026 年 10 月 1 日，"
         f"所以每次執行的位元組都一樣。預算是 {report['budget']['limit']:,} 位元組。</p>\n</section>"
     )
 
@@ -159,15 +162,17 @@ def _drills(report: Mapping[str, Any]) -> str:
         for label, record in (("同意記住後", consent["before"]), ("忘記後", consent["after"]))
     ]
     return (
-        '<section>\n<h2>兩個演練<span class="english" lang="en">Two drills</span></h2>\n'
-        f"<h3>預算只有 1 位元組</h3>\n<p>最小的合法請求要 {_number(refusal['units'])} 位元組，放不下，所以拒絕："
+        _titled("兩個演練", "Two drills")
+        + f"<h3>預算只有 1 位元組</h3>\n<p>最小的合法請求要 {_number(refusal['units'])} 位元組，"
+        "放不下，所以拒絕："
         f"<code>{escape(str(refusal['code']))}</code>，呼叫模型 {refusal['model_calls']} 次。"
         f"給人看的是：「{escape(refusal['shown'])}」</p>\n"
         "<h3>同意、忘記、舊卡片</h3>\n"
         + _table(("查詢", "素別", "來源", "版本"), rows, numbers=(3,))
         + f"<p>忘記後再按最早那張卡片：<code>{escape(str(consent['old_card']))}</code>。"
         f"忘記以前有 {consent['value_found_in_files_before']} 個檔案含有這個值，忘記以後 "
-        f"<strong>{consent['value_found_in_files']}</strong> 個（找過資料庫主檔、WAL、shm、journal 與記錄檔；"
+        f"<strong>{consent['value_found_in_files']}</strong> 個"
+        "（找過資料庫主檔、WAL、shm、journal 與記錄檔；"
         "copies/before_forget.db 是報告自己留的副本，不算在內）。</p>\n</section>"
     )
 
@@ -182,10 +187,7 @@ def _checks(report: Mapping[str, Any]) -> str:
         f"<code>{check['name']}</code></li>"
         for check in report["checks"]
     )
-    return (
-        '<section>\n<h2>檢查<span class="english" lang="en">Checks</span></h2>\n'
-        f'<ul class="checks">{items}</ul>\n</section>'
-    )
+    return _titled("檢查", "Checks") + f'<ul class="checks">{items}</ul>\n</section>'
 
 
 def _footer(report: Mapping[str, Any]) -> str:
@@ -193,9 +195,14 @@ def _footer(report: Mapping[str, Any]) -> str:
     return (
         "<details><summary>工具紀錄原文</summary>"
         f"<pre>{escape(json.dumps(shape, ensure_ascii=False, indent=2))}</pre></details>\n"
-        f"<footer><p>{escape(report['made_at'])}，{report['seconds']:.1f} 秒。每個請求的原文在 requests/，"
-        "每個檔案的雜湊在 MANIFEST.sha256.json。</p></footer>"
+        f"<footer><p>{escape(report['made_at'])}，{report['seconds']:.1f} 秒。"
+        "每個請求的原文在 requests/，每個檔案的雜湊在 MANIFEST.sha256.json。</p></footer>"
     )
+
+
+def _titled(title: str, english: str) -> str:
+    span = f'<span class="english" lang="en">{english}</span>'
+    return f"<section>\n<h2>{title}{span}</h2>\n"
 
 
 def _table(

@@ -47,25 +47,20 @@ def line_plot(
         f"<title>{escape(title)}</title>",
     ]
     for tick in range(low, high + 1, step):
-        parts.append(
-            f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"/>'
-            f'<text class="tick" x="{_LEFT - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{_short(tick)}</text>'
-        )
-    for index, turn in enumerate(turns):
-        parts.append(
-            f'<text class="tick" x="{x(index):.1f}" y="{HEIGHT - 12}" text-anchor="middle">{escape(turn)}</text>'
-        )
+        across = f'x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"'
+        parts.append(f'<line class="grid" {across}/>')
+        parts.append(_tick(_LEFT - 6, y(tick) + 4, "end", _short(tick)))
+    parts.extend(_tick(x(i), HEIGHT - 12, "middle", turn) for i, turn in enumerate(turns))
     ends = _apart({name: y(numbers[-1]) for name, numbers in series.items()})
     for name, numbers in series.items():
         points = " ".join(f"{x(i):.1f},{y(value):.1f}" for i, value in enumerate(numbers))
-        marks = "".join(
-            f'<circle cx="{x(i):.1f}" cy="{y(value):.1f}" r="3.2"><title>{escape(labels[name])} {escape(turns[i])}: {value:,}</title></circle>'
-            for i, value in enumerate(numbers)
-        )
-        parts.append(
-            f'<g class="{escape(name)}"><polyline points="{points}"/>{marks}'
-            f'<text x="{WIDTH - _RIGHT + 8}" y="{ends[name] + 4:.1f}">{numbers[-1]:,}</text></g>'
-        )
+        parts.append(f'<g class="{escape(name)}"><polyline points="{points}"/>')
+        for index, value in enumerate(numbers):
+            said = escape(f"{labels[name]} {turns[index]}: {value:,}")
+            place = f'cx="{x(index):.1f}" cy="{y(value):.1f}"'
+            parts.append(f'<circle {place} r="3.2"><title>{said}</title></circle>')
+        place = f'x="{WIDTH - _RIGHT + 8}" y="{ends[name] + 4:.1f}"'
+        parts.append(f"<text {place}>{numbers[-1]:,}</text></g>")
     parts.append("</svg>")
     return "".join(parts)
 
@@ -78,6 +73,11 @@ def _scale(least: int, most: int) -> tuple[int, int, int]:
     step = next(int(f * power) for f in (1, 2, 2.5, 5, 10) if f * power >= rough and f * power >= 1)
     low = least // step * step
     return low, max(low + step, math.ceil(most / step) * step), step
+
+
+def _tick(x: float, y: float, anchor: str, text: str) -> str:
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f'<text class="tick" {place}>{escape(text)}</text>'
 
 
 def _short(number: int) -> str:

@@ -14,7 +14,7 @@ TURNS: Final = (
     "那公車時間呢？",
     "剛才那個鄉鎮，再找一家吃的。",
 )
-"""The five turns; the last one can be answered only by whoever still knows the town of the first."""
+"""The five turns; the last can be answered only by whoever still knows the town of the first."""
 
 TOWN: Final = "花壇鄉"
 REMEMBER: Final = "記住我吃素"

@@ -85,9 +85,10 @@ class RawHistory:
     async def say(self, message: str) -> TurnSeen:
         """Take one turn of the one session."""
         before = len(self._seen.requests)
-        key = {"app_name": APP_NAME, "user_id": PERSON, "session_id": self._session}
-        if await self._sessions.get_session(**key) is None:
-            await self._sessions.create_session(**key)
+        if not before:
+            await self._sessions.create_session(
+                app_name=APP_NAME, user_id=PERSON, session_id=self._session
+            )
         new = types.Content(role="user", parts=[types.Part(text=message)])
         async with aclosing(
             self._runner.run_async(user_id=PERSON, session_id=self._session, new_message=new)

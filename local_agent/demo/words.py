@@ -22,13 +22,15 @@ WAYS_ENGLISH: Final[Mapping[str, str]] = {
 }
 WAYS_EXPLAINED: Final[Mapping[str, str]] = {
     "raw_history": (
-        "ADK 原本的做法：同一個 session 一直留著，不裝外掛，模型看得到先前每一句話與每一次工具結果。"
-        "規則裡沒有「前情」的讀法，因為用不到。"
+        "ADK 原本的做法：同一個 session 一直留著，不裝外掛，"
+        "模型看得到先前每一句話與每一次工具結果。規則裡沒有「前情」的讀法，因為用不到。"
     ),
     "projected_history": (
         "同一個外掛，但每一回合都留下投影（話題與區域），一回合也不移出；沒有任何原句。"
     ),
-    "budgeted": "LOCAL 正式的做法：最近兩回合的投影，更早的收進帳本；放不下就先裁舊的，再不行就拒絕。",
+    "budgeted": (
+        "LOCAL 正式的做法：最近兩回合的投影，更早的收進帳本；放不下就先裁舊的，再不行就拒絕。"
+    ),
 }
 
 CHECKS: Final[Mapping[str, str]] = {
