@@ -33,10 +33,20 @@ class ContextError(Exception):
 
 
 class InvalidSchema(ContextError, ValueError):
-    """A schema, slot or topic contradicts itself; raised where it is built, never in a turn."""
+    """A schema, slot or topic contradicts itself; raised where it is built, never in a turn.
+
+    What is wrong are its author's own public words, so a traceback names them in notes.
+    """
 
     error_code = "CONTEXT_SCHEMA_INVALID"
     sentence = "The context schema is not usable."
+
+    def __init__(
+        self, message: str = "", *, numbers: Mapping[str, int | str] | None = None
+    ) -> None:
+        super().__init__(message, numbers=numbers)
+        for name, value in self.numbers.items():
+            self.add_note(f"{name}: {value!r}")
 
 
 class InvalidSetting(ContextError, ValueError):

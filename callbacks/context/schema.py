@@ -64,10 +64,8 @@ class ContextSchema:
         object.__setattr__(self, "topics", MappingProxyType(topics))
         object.__setattr__(self, "slots", MappingProxyType(slots))
         # The block shows labels alone, so two equal labels could not be told apart again.
-        if len(self.topics_by_label) != len(topics):
-            raise InvalidSchema("Two topics have the same label.")
-        if len(self.slots_by_label) != len(slots):
-            raise InvalidSchema("Two slots have the same label.")
+        _apart("Two topics have the same label.", [topic.label for topic in topics.values()])
+        _apart("Two slots have the same label.", [s.label or name for name, s in slots.items()])
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
@@ -180,9 +178,19 @@ def _named(given: Mapping[str, _Part], right: Callable[[object], bool]) -> dict[
     for name, part in given.items():
         clean = schema_text(name, MAX_NAME)
         if not right(part):
-            raise InvalidSchema("A schema is made of Topic and Slot objects.")
+            raise InvalidSchema(
+                "A schema is made of Topic and Slot objects.", numbers={"name": clean}
+            )
         if clean in named:
-            raise InvalidSchema("Two parts of a schema have the same name.")
+            raise InvalidSchema(
+                "Two parts of a schema have the same name.", numbers={"name": clean}
+            )
         named[clean] = part
     # The order in which the author wrote them decides nothing (invariant 12).
     return dict(sorted(named.items()))
+
+
+def _apart(sentence: str, labels: list[str]) -> None:
+    for index, label in enumerate(labels):
+        if label in labels[:index]:
+            raise InvalidSchema(sentence, numbers={"label": label})

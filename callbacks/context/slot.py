@@ -84,15 +84,20 @@ class ClosedSlot(Slot):
         spellings: dict[str, str] = {}
         for value in values:
             if value in spellings:
-                raise InvalidSchema("A closed slot has the same value twice.")
+                raise InvalidSchema(
+                    "A closed slot has the same value twice.", numbers={"value": value}
+                )
             spellings[value] = value
         aliases: dict[str, str] = {}
         for spelling, target in self.aliases:
             alias, value = schema_text(spelling, MAX_VALUE), schema_text(target, MAX_VALUE)
             if spellings.get(value) != value:
-                raise InvalidSchema("An alias stands for a value the slot does not have.")
+                raise InvalidSchema(
+                    "An alias stands for a value the slot does not have.",
+                    numbers={"alias": alias, "value": value},
+                )
             if spellings.setdefault(alias, value) != value:
-                raise InvalidSchema("An alias stands for two values.")
+                raise InvalidSchema("An alias stands for two values.", numbers={"alias": alias})
             if alias != value:
                 aliases[alias] = value
         object.__setattr__(self, "values", values)

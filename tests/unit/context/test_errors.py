@@ -2,11 +2,13 @@
 
 import copy
 import pickle
+import traceback
 
 import pytest
 
 from callbacks.context import errors
-from callbacks.context.errors import BudgetExceeded, ContextError
+from callbacks.context.errors import BudgetExceeded, ContextError, InvalidSchema
+from callbacks.context.slot import Slot
 from callbacks.context.trace import Action, Block
 
 CODES = {
@@ -51,6 +53,15 @@ def test_a_refusal_carries_data():
         assert other.unit == "tokens"
         assert other.blocks == (block,)
         assert str(other) == str(error)
+
+
+def test_a_schemas_author_is_told_which_word_is_wrong():
+    """The author's own words stand in the data and in a traceback, not in the sentence."""
+    with pytest.raises(InvalidSchema) as caught:
+        Slot.closed(["花壇鄉", "彰化市"], aliases={"花壇": "花壇鄉", "花壇 ": "彰化市"})
+    assert str(caught.value) == "An alias stands for two values."
+    assert caught.value.numbers == {"alias": "花壇"}
+    assert "alias: '花壇'" in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_block_is_plain_data_for_a_record():
