@@ -76,3 +76,10 @@ def test_the_export_is_not_changed_by_running(folder):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     run(folder, "-c", ASK)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_the_command_answers(folder):
+    """The exported service's own command line works there."""
+    result = run(folder, "-m", "local_agent.cli", "demo", "--help")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "--out" in result.stdout
