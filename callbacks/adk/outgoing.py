@@ -65,8 +65,11 @@ class OutgoingRequests:
                 tuple(adk_contents.with_block(own, index, block, acknowledgement))
             )
 
+        tried: list[tuple[ContextWindow, CountRequest]] = []
+
         async def measure(window: ContextWindow) -> int:
-            return await self._meter.measure(candidate(window))
+            tried.append((window, candidate(window)))
+            return await self._meter.measure(tried[-1][1])
 
         # What another agent asked of this one (AgentTool, task agents) is no person's exchange.
         own_history = turn.outer is None and context.isolation_scope is None
@@ -78,7 +81,9 @@ class OutgoingRequests:
             measure=measure,
             unit=self._meter.counter.unit,
         )
-        request.contents = list(candidate(fitted.window).contents)
+        # The very request that was measured: building contents anew costs more than counting them.
+        chosen = next(built for window, built in reversed(tried) if window is fitted.window)
+        request.contents = list(chosen.contents)
         self._awaited.add(request, Awaited(turn, agent_name(context), fitted.blocks))
 
     async def check(self, request: LlmRequest) -> LlmResponse | None:
