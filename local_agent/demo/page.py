@@ -57,7 +57,7 @@ def _head(report: Mapping[str, Any]) -> str:
 
 def _figures(report: Mapping[str, Any]) -> str:
     last = report["turns"][-1]
-    cards = [(f"{last[way]:,}", f"第 5 回合，{label}", way) for way, label in WAYS.items()] + [
+    cards = [(f"{last[way]:,}", f"{label}<br>第 5 回合位元組", way) for way, label in WAYS.items()] + [
         (f"{report['history_block']['bytes']:,}", "前情區塊<br>第 5 回合位元組", "block")
     ]
     return (
