@@ -97,14 +97,17 @@ def escape(text: str) -> str:
 
     Structural characters, controls, format characters (bidi and zero-width ones among them),
     separators other than the plain space, characters that are drawn as nothing, and a combining
-    character at the start, become ``\uXXXX`` or ``\UXXXXXXXX``.
+    character at the start or after one of these, become ``\uXXXX`` or ``\UXXXXXXXX``.
     """
     if _PLAIN.fullmatch(text):
         return text
-    return "".join(
-        _code(character) if _unsafe(character, first=index == 0) else character
-        for index, character in enumerate(text)
-    )
+    pieces: list[str] = []
+    # Whether a combining character, coming next, would join the block's own text or an escape.
+    bare = True
+    for character in text:
+        bare = _unsafe(character, first=bare)
+        pieces.append(_code(character) if bare else character)
+    return "".join(pieces)
 
 
 def _pieces(topic: str | None, slots: Mapping[str, str], schema: ContextSchema) -> str:

@@ -110,6 +110,7 @@ def test_a_value_that_attacks_stays_a_value(text: str, attack: str):
         ("a\u2028b\u200bc\u202ed", "a\\u2028b\\u200bc\\u202ed"),
         ("彰化\u3000市", "彰化\\u3000市"),
         ("\u0338a\u0338", "\\u0338a\u0338"),
+        ("<\u0301\u0301x\u0338", "\\u003c\\u0301\\u0301x\u0338"),
         ("\U000e0041\ufe0f", "\\U000e0041\\ufe0f"),
         ("😀", "😀"),
     ],
