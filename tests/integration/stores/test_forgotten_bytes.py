@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from stores.records import Owner, Proposal
+from stores.records import CardAction, Owner, Proposal
 from stores.sql import sqlite, vault
 
 NOW = 1_000_000
@@ -63,14 +63,14 @@ async def test_bytes_are_gone_however_a_value_ends(file, how):
             await store.propose(ann(2), proposal("tea"), now_ms=later)
         else:
             await store.approve(ann(), card.token, now_ms=NOW)
-            undo = Proposal(key="drink", purpose="to forget", action="forget")
+            undo = Proposal(key="drink", purpose="to forget", action=CardAction.FORGET)
             ask = await store.propose(ann(), undo, now_ms=NOW)
             result = await store.approve(ann(), ask.token, now_ms=NOW)
             assert [check.remaining for check in result.verified] == [0, 0]
         assert secret(1).encode() not in file.bytes()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 async def test_slots_never_move(file, seed):
     """However many values come and go, none ever has a second copy in the file (8).
 
@@ -78,10 +78,11 @@ async def test_slots_never_move(file, seed):
     leave copies behind. The same load on rows of mixed sizes leaves about one in some thousand.
     """
     chance = random.Random(seed)
-    alive, gone = {}, []
+    alive: dict[int, tuple[Owner, str]] = {}
+    gone: list[str] = []
 
     def churn(session):
-        for _ in range(2_000):
+        for _ in range(1_500):
             number = len(alive) + len(gone)
             owner, value = ann(number), secret(number) + "z" * chance.randrange(100)
             slot = vault.put(session, owner, chance.randbytes(16), value)

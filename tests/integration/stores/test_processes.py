@@ -67,8 +67,8 @@ asyncio.run(main())
 
 def test_first_starts_race(file):
     """Processes that find no database make it once, together, and all of them work."""
-    generations = together(file.url, FIRST_START, ["a", "b", "c", "d"])
-    assert sorted(generations) == [1, 2, 3, 4]
+    generations = together(file.url, FIRST_START, ["a", "b", "c"])
+    assert sorted(generations) == [1, 2, 3]
     bare = file.bare()
     assert bare.execute("SELECT * FROM store_schema").fetchall() == [("0001",)]
     bare.close()
@@ -164,12 +164,13 @@ asyncio.run(main())
 def test_a_killed_process_loses_nothing(file):
     """After kill -9 in the middle of writing, the next process goes on from a whole state."""
     generation = 0
-    for round_ in range(4):
+    for round_ in range(3):
         process = subprocess.Popen(
             [sys.executable, "-c", PRELUDE + ENDLESS, file.url, f"r{round_}", "0"],
             stdout=subprocess.PIPE,
             text=True,
         )
+        assert process.stdout is not None
         assert process.stdout.readline() == "go\n"
         time.sleep(0.15)
         process.send_signal(signal.SIGKILL)

@@ -4,7 +4,14 @@ import asyncio
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from stores.consent import CARD_TTL_MS
 from stores.errors import ConversationChanged, PreferenceChanged, StoreError
@@ -122,7 +129,6 @@ class StoreMachine(RuleBasedStateMachine):
             assert self.run(self.store.preferences(owner)) == self.model.preferences(owner)
 
 
-class TestStoreMachine(StoreMachine.TestCase):
+def test_the_store_follows_the_model():
     """The store follows the model in revisions, forgetting, and events (7, 8, 9, 11)."""
-
-    settings = settings(max_examples=25, stateful_step_count=40, deadline=None)
+    run_state_machine_as_test(StoreMachine, settings=settings(max_examples=25, deadline=None))

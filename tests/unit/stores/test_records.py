@@ -159,5 +159,7 @@ def test_forgetting_is_complete_only_if_nothing_is_left():
 
 def test_words_are_enough_for_enums():
     """Actions and outcomes may be given by their words, as they come out of JSON."""
-    assert Proposal(key="k", purpose="p", action="forget").action is CardAction.FORGET
-    assert ConsentResult(outcome="saved", revision=1).outcome is Outcome.SAVED
+    proposal = {"key": "k", "purpose": "p", "action": "forget"}
+    assert Proposal.model_validate(proposal).action is CardAction.FORGET
+    result = {"outcome": "saved", "revision": 1}
+    assert ConsentResult.model_validate(result).outcome is Outcome.SAVED

@@ -5,6 +5,7 @@ import gc
 import os
 import threading
 import weakref
+from functools import partial
 
 import pytest
 
@@ -23,9 +24,12 @@ def worker():
 async def test_work_is_done_in_order_on_one_thread(worker):
     """What is handed in first is done first, all of it on the same other thread."""
     done = []
-    threads = await asyncio.gather(
-        *(worker.run(lambda n=n: done.append(n) or threading.get_ident()) for n in range(20))
-    )
+
+    def note(number):
+        done.append(number)
+        return threading.get_ident()
+
+    threads = await asyncio.gather(*(worker.run(partial(note, number)) for number in range(20)))
     assert done == list(range(20))
     assert len(set(threads)) == 1
     assert threads[0] != threading.get_ident()
@@ -90,8 +94,12 @@ def test_a_loop_that_is_gone_is_no_error(worker):
     """A result for an event loop that was closed in the meantime is dropped."""
     began, go = threading.Event(), threading.Event()
 
+    def slow():
+        began.set()
+        go.wait(5)
+
     async def leave():
-        task = asyncio.create_task(worker.run(lambda: (began.set(), go.wait(5))))
+        task = asyncio.create_task(worker.run(slow))
         await asyncio.to_thread(began.wait, 5)
         task.cancel()
 
