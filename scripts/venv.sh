@@ -29,6 +29,24 @@ find_uv() {
     if [ -x .venv/bin/uv ]; then echo .venv/bin/uv; else command -v uv || true; fi
 }
 
+can_install() { [ -n "$(find_uv)" ] || .venv/bin/python -m pip --version >/dev/null 2>&1; }
+
+# Three ways, the quickest first: a uv that is there; the pip that is there, which brings uv into a bare
+# environment; an environment with a pip of its own, which then brings uv or, failing that, does the work.
+make_venv() {
+    uv=$(find_uv)
+    if [ -n "$uv" ] && "$uv" venv --quiet --python "$(command -v "$1")" .venv; then return; fi
+    if "$1" -m venv --without-pip .venv >/dev/null 2>&1 &&
+        "$1" -m pip --python .venv/bin/python install -qq --disable-pip-version-check uv >/dev/null 2>&1; then return; fi
+    rm -rf .venv
+    if ! "$1" -m venv .venv >/dev/null 2>&1; then
+        rm -rf .venv
+        stop "Python's venv module is missing: install it (Debian: apt-get install python3-venv) and run make again."
+    fi
+    .venv/bin/python -m pip install -qq --disable-pip-version-check uv ||
+        say "uv could not be had; pip does the same, slower."
+}
+
 # The place counts too: scripts and the editable install name it, so a moved checkout starts afresh.
 want=$( (printf '%s\n' "$level" "$(pwd)"; cat "$lock" pyproject.toml) | cksum)
 stamp=.venv/installed-$level
@@ -38,23 +56,16 @@ home=$( (pwd) | cksum)
 if [ -f .venv/home ] && { [ "$(cat .venv/home)" != "$home" ] || ! new_enough .venv/bin/python; }; then
     rm -rf .venv # made here by an earlier run, and of no use any more
 fi
-if [ -e .venv ] && ! new_enough .venv/bin/python; then
-    stop "The .venv here is not one that make made, and has no Python 3.11 or newer: move it away and run make again."
+if [ -e .venv ] && ! { new_enough .venv/bin/python && can_install; }; then
+    stop "The .venv here is not one that make made, and has no Python 3.11 or newer with pip: move it away and run make again."
 fi
 if [ ! -e .venv ]; then
     python=$(find_python)
-    uv=$(find_uv)
-    if [ -n "$uv" ]; then
-        "$uv" venv --quiet --python "$(command -v "$python")" .venv
-    elif ! "$python" -m venv .venv >.venv.log 2>&1; then
-        rm -rf .venv .venv.log
-        stop "Python's venv module is missing: install it (Debian: apt-get install python3-venv) and run make again."
-    else
-        rm -f .venv.log
-        .venv/bin/python -m pip install -qq --disable-pip-version-check uv ||
-            say "uv could not be had; pip does the same, slower."
-    fi
+    trap 'rm -rf .venv' EXIT # half an environment is worse than none
+    trap 'exit 130' HUP INT TERM
+    make_venv "$python"
     printf '%s\n' "$home" >.venv/home
+    trap - EXIT HUP INT TERM
 fi
 
 uv=$(find_uv)

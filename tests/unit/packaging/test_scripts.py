@@ -80,6 +80,31 @@ def test_missing_venv_module_is_said(copy, tools):
     assert not (copy / ".venv").exists()
 
 
+def test_without_uv_pip_does_the_work(copy, tools):
+    """Where uv is not to be had, the environment's own pip installs, and that is said."""
+    program(
+        tools,
+        "python3",
+        'echo "$*" >>calls\n'
+        'case "$*" in\n'
+        "*without-pip* | *' uv') exit 1 ;;\n"
+        '"-m venv .venv") /bin/mkdir -p .venv/bin\n'
+        "/bin/ln -s ../../../tools/python3 .venv/bin/python ;;\n"
+        "esac",
+    )
+    result = run(copy, tools, "venv.sh", "base")
+    assert result.returncode == 0
+    assert "uv could not be had; pip does the same, slower." in result.stderr
+    installs = [
+        line
+        for line in (copy / "calls").read_text().splitlines()
+        if line.startswith("-m pip install -q ")
+    ]
+    assert len(installs) == 2
+    assert installs[0].endswith("--require-hashes -r requirements/base.lock")
+    assert installs[1].endswith("--no-deps --editable .")
+
+
 def test_failed_install_is_said_and_tried_again(copy, tools):
     """An install that fails ends with a sentence, and is not taken for done the next time."""
     program(tools, "python3", "exit 0")
@@ -101,12 +126,24 @@ def test_failed_install_is_said_and_tried_again(copy, tools):
 def test_somebodys_own_venv_is_not_removed(copy, tools):
     """A .venv that make did not make is never removed, even where it is of no use."""
     program(tools, "python3", "exit 0")
-    (copy / ".venv").mkdir()
+    program(tools, "python-without-pip", '[ "$1" = -c ]')
+    (copy / ".venv/bin").mkdir(parents=True)
     (copy / ".venv/mine").write_text("")
-    result = run(copy, tools, "venv.sh", "base")
-    assert result.returncode == 1
-    assert "move it away and run make again" in result.stderr
-    assert (copy / ".venv/mine").exists()
+    for python in ("nowhere", tools / "python-without-pip"):
+        (copy / ".venv/bin/python").unlink(missing_ok=True)
+        (copy / ".venv/bin/python").symlink_to(python)
+        result = run(copy, tools, "venv.sh", "base")
+        assert result.returncode == 1
+        assert "move it away and run make again" in result.stderr
+        assert (copy / ".venv/mine").exists()
+
+
+def test_half_an_environment_does_not_stay(copy, tools):
+    """Where making the environment is cut short, nothing half-made is in the next try's way."""
+    program(tools, "python3", "exit 0")
+    program(tools, "uv", '[ "$1" = venv ] && { /bin/mkdir -p .venv/bin; kill -TERM $PPID; }')
+    assert run(copy, tools, "venv.sh", "base").returncode == 130
+    assert not (copy / ".venv").exists()
 
 
 def test_done_is_done(copy, tools):
