@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from callbacks.context.errors import ContextError
 from callbacks.context.values import writable
@@ -61,7 +62,7 @@ class HistoryMessage:
     topics: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.id, str) or not _ID.fullmatch(self.id) or self.id == SUMMARY_ID:
+        if not is_id(self.id):
             raise InvalidHistory("The id of a message is a short name of letters and digits.")
         if self.role not in get_args(Role):
             raise InvalidHistory("The role of a message is user or model.")
@@ -74,7 +75,7 @@ class HistoryMessage:
         summary = self.safe_summary
         if summary is not None and not (_is_text(summary) and len(summary) <= MAX_SUMMARY):
             raise InvalidHistory("A safe summary is a short text that is not blank.")
-        tags = self.topics
+        tags: object = self.topics
         if not isinstance(tags, tuple) or len(tags) > MAX_TAGS or not all(map(_is_tag, tags)):
             raise InvalidHistory("The topics of a message are a few short tags.")
 
@@ -110,7 +111,7 @@ class HistoryMessage:
         if not isinstance(topics, list):
             raise InvalidHistory("The topics of a message are a few short tags.")
         # What the fields really are is checked where a message is made.
-        return cls(**cast("dict[str, str]", fields | {"topics": tuple(topics)}))  # type: ignore[arg-type]  # checked there
+        return cls(**cast("dict[str, Any]", fields | {"topics": tuple(topics)}))
 
     @classmethod
     def from_json(cls, text: str) -> "HistoryMessage":
@@ -120,10 +121,9 @@ class HistoryMessage:
             InvalidHistory: It is no JSON object of a message, or a name stands twice.
         """
         content = None
-        try:
+        # Refused outside the handler: the decoder's error keeps the whole text.
+        with suppress(TypeError, ValueError, RecursionError):
             content = json.loads(text, object_pairs_hook=_without_repeats)
-        except (TypeError, ValueError, RecursionError):
-            pass  # refused below, outside the handler: the decoder's error keeps the whole text
         return cls.from_mapping(content)
 
 
@@ -147,6 +147,11 @@ def check_history(history: object) -> tuple[HistoryMessage, ...]:
             )
         seen.add(message.id)
     return tuple(history)
+
+
+def is_id(name: object) -> bool:
+    """Say whether a message may have this id."""
+    return isinstance(name, str) and _ID.fullmatch(name) is not None and name != SUMMARY_ID
 
 
 def _is_text(text: object) -> bool:

@@ -13,10 +13,10 @@ MAX_TERMS = 24
 _CJK_RUN = re.compile(f"[{CJK}]+")
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 _CLAUSE = re.compile(
-    r"[,。.;:!?、\n\r\u2028\u2029()「」『』]+(?!\d)|\bbut\b|但是?|而是|改成"
+    r"[,，。.;；:：!！?？、\n\r\u2028\u2029()（）「」『』]+(?!\d)|\bbut\b|但是?|而是|改成"
 )
-# Only what turns a topic down. "cannot connect" and 「不能連」 say what is wrong with one, and 「是不是」
-# asks about it.
+# Only what turns a topic down. "cannot connect" and 「不能連」 say what is wrong with one, and
+# 「是不是」 asks about it.
 _TURNED_DOWN = re.compile(
     "(?<!是)不是|並非|而非|(?<!要)不要|(?<!用)不用|(?<!需)不需|不包括"
     "|別再|別幫|別開|別動|別用|請別|請勿|切勿|[與跟和].{1,20}無關"
@@ -30,10 +30,13 @@ _COMMON_CJK = re.compile(
     "|的|了|嗎|呢|吧|啊|喔|在|是|有|又|也|都|就|和|與|及|跟|把|被|要|想|請|給|讓|說|還|再|只|會|能|很"
 )
 _COMMON_WORDS = frozenset(
-    "a about again also am an and any are as at be been but by can could did do does done for from get"
-    " had has have help how i if in into is it its just me my need no not now of on only or our out"
-    " please same so some still that the them then there these they this to too up us was we were what"
-    " when where which who why will with would you your".split()
+    re.findall(
+        r"\w+",
+        "a about again also am an and any are as at be been but by can could did do does done for"
+        " from get had has have help how i if in into is it its just me my need no not now of on"
+        " only or our out please same so some still that the them then there these they this to"
+        " too up us was we were what when where which who why will with would you your",
+    )
 )
 
 
@@ -57,7 +60,7 @@ class Synonyms:
         kept: list[tuple[str, ...]] = []
         for group in groups:
             words = () if isinstance(group, str) else tuple(group)
-            keys = {_key(word) for word in words if isinstance(word, str)}
+            keys = {_key(word) for word in words}
             if len(words) < 2 or len(keys) != len(words) or "" in keys or keys & taken:
                 raise InvalidSetting(
                     "A group of synonyms has two or more words, each of them once."
@@ -90,17 +93,17 @@ def chosen_terms(words: Iterable[str], synonyms: Synonyms = NO_SYNONYMS) -> tupl
     """
     if isinstance(words, str):
         raise InvalidSetting("Query terms are several words, not one string.")
-    given = tuple(words)
+    given: tuple[object, ...] = tuple(words)
     if not all(isinstance(word, str) and word.strip() for word in given):
         raise InvalidSetting("A query term is text that is not blank.")
-    return _distinct(Term(synonyms.alternatives(word)) for word in given)
+    return _distinct(Term(synonyms.alternatives(str(word))) for word in given)
 
 
 def asked_terms(request: str, synonyms: Synonyms = NO_SYNONYMS) -> tuple[Term, ...]:
     """Return the terms of a request in its own words, without those that it turns down.
 
-    「不是印表機，是 VPN」 asks about VPN. What follows a turning down belongs to it up to the end of
-    its clause, unless nothing would be left to ask about.
+    「不是印表機，是 VPN」 asks about VPN. What follows a turning down belongs to it up to the end
+    of its clause, unless nothing would be left to ask about.
 
     Args:
         request: The newest message.
@@ -115,9 +118,11 @@ def _terms(clauses: list[str], synonyms: Synonyms) -> tuple[Term, ...]:
     found: list[Term] = []
     for clause in clauses:
         found.extend(Term(synonyms.alternatives(word)) for word in synonyms.mentioned(clause))
-        for word in _WORD.findall(_CJK_RUN.sub(" ", clause)):
-            if len(word) > 1 and word not in _COMMON_WORDS:
-                found.append(Term(synonyms.alternatives(word)))
+        found.extend(
+            Term(synonyms.alternatives(word))
+            for word in _WORD.findall(_CJK_RUN.sub(" ", clause))
+            if len(word) > 1 and word not in _COMMON_WORDS
+        )
         for run in _CJK_RUN.findall(clause):
             found.extend(
                 Term(synonyms.alternatives(piece), whole=len(piece) <= 2)

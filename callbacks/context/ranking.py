@@ -7,9 +7,9 @@ message answers to, and not only how well it answers to all of them together.
 import math
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 from callbacks.context.errors import ContextError, InvalidSetting
@@ -20,10 +20,15 @@ CJK = (
 )
 """Scripts of which bigrams are compared (kana, bopomofo, Han, hangul), as ranges of a regex."""
 
+_LETTER = rf"[^\W_{CJK}]"
 # A word may be joined by hyphens and apostrophes ("re-login", "Wi-Fi") and hold a decimal point.
-_TOKEN = re.compile(rf"([{CJK}]+)|([^\W_{CJK}]+(?:[-'’.][^\W_{CJK}]+)*)")
-_JOINT = re.compile(r"[-'’]")
-_STOP = re.compile(r"(?<!\d)\.|\.(?!\d)")
+_JOINER = re.compile("[-'’]")
+_JOINT = re.compile(rf"(?<={_LETTER})[-'’](?={_LETTER})")
+_TOKEN = re.compile(rf"([{CJK}]+)|({_LETTER}+(?:(?<=\d)\.(?=\d){_LETTER}+)*)")
+_ONE_CJK = re.compile(f"[{CJK}]")
+# Texts of these alone, which are most, are in NFKC but for punctuation; normalizing costs more than
+# all the rest of ranking.
+_USUAL = re.compile("[\x00-\x7f\u4e00-\u9fff，。：；！？、（）「」]*")
 # Drawn as nothing, so a word that holds one reads like a word that does not.
 _INVISIBLE = re.compile("[\u00ad\u034f\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 
@@ -58,32 +63,68 @@ class Ranker(Protocol):
 
 
 def folded(text: str) -> str:
-    """Return text as it is compared: NFKC, without invisible characters, without case."""
-    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
+    """Return text as it is compared: words in NFKC, without invisible characters, without case.
+
+    Words that are joined by a hyphen or apostrophe become one ("Wi-Fi" is "wifi").
+    """
+    plain = text
+    if not _USUAL.fullmatch(text):
+        plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    return _JOINT.sub("", plain.casefold()) if _JOINER.search(plain) else plain.casefold()
 
 
 def tokens(text: str) -> list[str]:
     """Return the words of a text and the bigrams of its CJK runs, in order.
 
-    Full-width forms are their narrow twins, joined words are one word ("Wi-Fi" is "wifi"), and a
-    CJK run of one character is that character.
+    A CJK run of one character is that character.
     """
     found: list[str] = []
     for run, word in _TOKEN.findall(folded(text)):
         if word:
-            found.extend(_STOP.sub(" ", _JOINT.sub("", word)).split())
+            found.append(word)
         elif len(run) == 1:
             found.append(run)
         else:
-            found.extend(map("".join, zip(run, run[1:], strict=False)))
+            found.extend(map("".join, pairwise(run)))
     return found
+
+
+def count(token: str, text: str) -> int:
+    """Return how often a token stands in a folded text, without taking the text apart."""
+    at = text.find(token)
+    if at < 0:
+        return 0
+    if _ONE_CJK.match(token):
+        return text.count(token)
+    found = 0
+    while at >= 0:
+        end = at + len(token)
+        found += not (_joined(text, at) or _joined(text, end))
+        at = text.find(token, end)
+    return found
+
+
+def _joined(text: str, at: int) -> bool:
+    """Say whether a word goes on across a place: "E401" is neither "E4011" nor "E401.5"."""
+    before, after = text[at - 1 : at], text[at : at + 1]
+    if after == ".":
+        return before.isdecimal() and text[at + 1 : at + 2].isdecimal()
+    if before == ".":
+        return after.isdecimal() and text[at - 2 : at - 1].isdecimal()
+    return _in_word(before) and _in_word(after)
+
+
+def _in_word(character: str) -> bool:
+    # Nothing before the kana is CJK, and most characters beside a word are a space.
+    return character.isalnum() and (character < "\u3040" or not _ONE_CJK.match(character))
 
 
 @dataclass(frozen=True, slots=True)
 class Bm25Ranker:
     """Okapi BM25, with an inverse document frequency that is never negative.
 
-    Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
+    Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009). The
+    length of a document is taken in characters: a CJK bigram is one, a word a few.
 
     Attributes:
         k1: How soon a repeated token stops counting; 0 counts it once.
@@ -99,37 +140,36 @@ class Bm25Ranker:
 
     def scores(self, terms: Sequence[Term], documents: Sequence[str]) -> list[list[float]]:
         """Return one row a term: the BM25 of its best alternative in each document."""
-        counted = [Counter(tokens(document)) for document in documents]
-        lengths = [bag.total() for bag in counted]
-        mean = sum(lengths) / len(lengths) if any(lengths) else 1.0
-        norms = [self.k1 * (1 - self.b + self.b * length / mean) for length in lengths]
-        rarity: dict[str, float] = {}
+        texts = [folded(document) for document in documents]
+        mean = sum(map(len, texts)) / len(texts) if any(texts) else 1.0
+        norms = [self.k1 * (1 - self.b + self.b * len(text) / mean) for text in texts]
+        known: dict[str, list[float]] = {}
 
-        def rare(token: str) -> float:
-            if token not in rarity:
-                holding = sum(token in bag for bag in counted)
-                rarity[token] = math.log1p((len(counted) - holding + 0.5) / (holding + 0.5))
-            return rarity[token]
+        def weights(token: str) -> list[float]:
+            if token not in known:
+                counts = [count(token, text) for text in texts]
+                holding = len(counts) - counts.count(0)
+                rare = math.log1p((len(counts) - holding + 0.5) / (holding + 0.5))
+                known[token] = [
+                    rare * often * (self.k1 + 1) / (often + norm) if often else 0.0
+                    for often, norm in zip(counts, norms, strict=True)
+                ]
+            return known[token]
 
-        def score(wanted: Sequence[str], bag: Counter[str], norm: float, *, whole: bool) -> float:
-            present = [token for token in wanted if token in bag]
+        def score(way: str, *, whole: bool) -> list[float]:
+            # dict keeps the order of first appearance, so that sums of floats do too (invariant 12)
+            wanted = [weights(token) for token in dict.fromkeys(tokens(way))]
             needed = len(wanted) if whole else (len(wanted) + 1) // 2
-            if not present or len(present) < needed:
-                return 0.0
-            return sum(
-                rare(token) * bag[token] * (self.k1 + 1) / (bag[token] + norm) for token in present
-            )
+            found = [0.0] * len(texts)
+            for at, parts in enumerate(zip(*wanted, strict=True)):
+                if len(parts) - parts.count(0.0) >= needed:
+                    found[at] = sum(parts)
+            return found
 
         rows: list[list[float]] = []
         for term in terms:
-            # dict keeps the order of first appearance, so that sums of floats do too (invariant 12)
-            ways = [tuple(dict.fromkeys(tokens(way))) for way in term.alternatives]
-            rows.append(
-                [
-                    max((score(way, bag, norm, whole=term.whole) for way in ways), default=0.0)
-                    for bag, norm in zip(counted, norms, strict=True)
-                ]
-            )
+            ways = [score(way, whole=term.whole) for way in term.alternatives]
+            rows.append([max(parts) for parts in zip(*ways, strict=True)] or [0.0] * len(texts))
         return rows
 
 
