@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
+from google.genai import types
 
 from callbacks.adk import contents as adk_contents
+from callbacks.adk.history import HistoryPolicy, history_rules, prepared_once, with_history
 from callbacks.adk.internals import static_prefix
 from callbacks.adk.keeper import failed
 from callbacks.adk.meter import Meter
 from callbacks.adk.refusal import Refusal, RefusalText
 from callbacks.adk.report import RequestRecord
 from callbacks.adk.turn import Awaited, AwaitedRequests, Turn
-from callbacks.context.errors import BudgetExceeded
+from callbacks.context.errors import BudgetExceeded, ContextError
 from callbacks.context.fit import fit
 from callbacks.context.render import ACK, render
 from callbacks.context.schema import ContextSchema
@@ -37,10 +39,12 @@ class OutgoingRequests:
         max_turns: int,
         sentence: RefusalText,
         on_request: OnRequest | None,
+        history: HistoryPolicy | None = None,
     ) -> None:
         """Build and check requests; see ContextBudgetPlugin for the arguments."""
         self._schema = schema
-        self._rules = schema.rules()
+        self._history = history
+        self._rules = [schema.rules(), *history_rules(history)]
         self._meter = meter
         self._max_turns = max_turns
         self._sentence = sentence
@@ -55,36 +59,52 @@ class OutgoingRequests:
         """
         own = adk_contents.own_contents(context, request.contents)
         index = adk_contents.insertion_index(own, context.user_content, static_prefix(request))
-        request.append_instructions([self._rules])
+        request.append_instructions(self._rules)
         base = adk_contents.count_request(request)
         acknowledgement = ACK[self._schema.language]
 
-        def candidate(window: ContextWindow) -> CountRequest:
+        def candidate(window: ContextWindow, contents: Sequence[types.Content]) -> CountRequest:
             block = render(window, self._schema)
             return base.with_contents(
-                tuple(adk_contents.with_block(own, index, block, acknowledgement))
+                tuple(adk_contents.with_block(contents, index, block, acknowledgement))
             )
-
-        tried: list[tuple[ContextWindow, CountRequest]] = []
-
-        async def measure(window: ContextWindow) -> int:
-            tried.append((window, candidate(window)))
-            return await self._meter.measure(tried[-1][1])
 
         # What another agent asked of this one (AgentTool, task agents) is no person's exchange.
         own_history = turn.outer is None and context.isolation_scope is None
-        fitted = await fit(
-            turn.window if own_history else ContextWindow(),
-            schema=self._schema,
-            budget=self._meter.budget,
-            max_turns=self._max_turns,
-            measure=measure,
-            unit=self._meter.counter.unit,
-        )
+        window = turn.window if own_history else ContextWindow()
+        decided: tuple[Block, ...] = ()
+        if self._history is not None and own_history:
+            whole = window.keep(self._max_turns, self._schema)
+            own, decided = await with_history(
+                own,
+                index,
+                prepared=await prepared_once(self._history, turn, context),
+                language=self._history.language,
+                measure=lambda contents: self._meter.measure(candidate(whole, contents)),
+                limit=self._meter.budget.limit,
+            )
+        tried: list[tuple[ContextWindow, CountRequest]] = []
+
+        async def measure(window: ContextWindow) -> int:
+            tried.append((window, candidate(window, own)))
+            return await self._meter.measure(tried[-1][1])
+
+        try:
+            fitted = await fit(
+                window,
+                schema=self._schema,
+                budget=self._meter.budget,
+                max_turns=self._max_turns,
+                measure=measure,
+                unit=self._meter.counter.unit,
+            )
+        except ContextError as error:
+            error.blocks += decided
+            raise
         # The very request that was measured: building contents anew costs more than counting them.
         chosen = next(built for window, built in reversed(tried) if window is fitted.window)
         request.contents = list(chosen.contents)
-        self._awaited.add(request, Awaited(turn, agent_name(context), fitted.blocks))
+        self._awaited.add(request, Awaited(turn, agent_name(context), (*fitted.blocks, *decided)))
 
     async def check(self, request: LlmRequest) -> LlmResponse | None:
         """Measure the request as it leaves; None lets it pass. The gate asks this last of all."""

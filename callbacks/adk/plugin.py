@@ -22,6 +22,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from callbacks.adk.gate import Gates, LiveNotSupported
+from callbacks.adk.history import HistoryPolicy
 from callbacks.adk.injection import Preference
 from callbacks.adk.internals import invocation_of
 from callbacks.adk.keeper import (
@@ -56,6 +57,7 @@ class ContextBudgetPlugin(BasePlugin):
         projectors: Mapping[str, Projector] | None = None,
         preferences: Sequence[Preference] = (),
         private_results: Collection[str] = (),
+        history: HistoryPolicy | None = None,
         max_turns: int = 2,
         ttl_ms: int = WINDOW_TTL_MS,
         owner: OwnerOf = owner_of_session,
@@ -81,6 +83,8 @@ class ContextBudgetPlugin(BasePlugin):
                 that is filled belongs here wherever the application itself shows the results:
                 then two people who differ only in what they had remembered cannot be told apart
                 by any request, session event or span (invariant 6).
+            history: What of an application's own older messages a request may hold, for agents
+                that must keep raw text (docs/history.md); None for no raw text at all.
             max_turns: Projections kept whole; older ones go into the ledger. 0 keeps none.
             ttl_ms: Life of the journal after its last append, in milliseconds.
             owner: Whose turn an invocation is; None makes it stateless.
@@ -120,6 +124,7 @@ class ContextBudgetPlugin(BasePlugin):
             max_turns=max_turns,
             sentence=refusal_text,
             on_request=on_request,
+            history=history,
         )
         self._gates = Gates(self._outgoing.check)
 

@@ -27,6 +27,8 @@ SENTENCES: Mapping[str, str] = {
     "UNSUPPORTED_PUBLIC_CONTEXT": (
         "Something outside the declared vocabulary was about to be kept, so this turn was stopped."
     ),
+    "HISTORY_INVALID": "The kept messages could not be used, so the request was not sent.",
+    "RANKING_UNAVAILABLE": "The kept messages could not be ranked, so the request was not sent.",
     "STORE_UNAVAILABLE": "The store cannot be reached right now; nothing was sent or changed.",
     "TOOL_FAILED": "The tool failed; its message is withheld because it may hold a private value.",
     "INTERNAL_ERROR": "Something failed inside the context layer, so the request was not sent.",

@@ -11,6 +11,7 @@ from google.adk.models.llm_request import LlmRequest
 from callbacks.adk.injection import Running
 from callbacks.adk.refusal import Refusal
 from callbacks.adk.report import TurnReport
+from callbacks.context.prepared_history import PreparedHistory
 from callbacks.context.projection import Projection
 from callbacks.context.trace import Block
 from callbacks.context.window import ContextWindow
@@ -29,6 +30,7 @@ class Turn:
         revision: Of the preferences when the turn began; every later step must find the same.
         generation: Of the journal when the turn began, or after this turn's own append.
         window: The person's past exchanges when the turn began.
+        history: What a history policy prepared for this turn, the same for each of its requests.
         projection: What this exchange will leave behind, if anything.
         nested: Opened inside a tool of another turn (AgentTool): it shares the outer turn's
             owner and revision, sees no history of its own and leaves its projections there.
@@ -39,6 +41,7 @@ class Turn:
     revision: int = 0
     generation: int = 0
     window: ContextWindow = field(default_factory=ContextWindow)
+    history: PreparedHistory | None = None
     projection: Projection | None = None
     unsaved: bool = False
     replayed: bool = False
