@@ -120,7 +120,14 @@ def checks(found: Findings) -> list[dict[str, Any]]:
 
 
 def report(found: Findings) -> dict[str, Any]:
-    """Return report.json; its keys are documented in docs/demo.md."""
+    """Return report.json.
+
+    Sizes are UTF-8 bytes of the canonical JSON of whole requests; `input_tokens` is None because
+    tokens were not measured (invariant 13). A turn's `raw_history`, `projected_history` and
+    `budgeted` are its size in each way, everything else of it is from the production path.
+    `history_bytes` is what earlier turns add: each request with minus without them. Counts of
+    `value_found_in_files` are of files of the live store and its log.
+    """
     checked = checks(found)
     drill = found.consent
     sizes = {way: [turn.size for turn in found.turns[way]] for way in WAYS}

@@ -57,8 +57,11 @@ def _head(report: Mapping[str, Any]) -> str:
 
 def _figures(report: Mapping[str, Any]) -> str:
     last = report["turns"][-1]
-    cards = [(f"{last[way]:,}", f"{label}<br>第 5 回合位元組", way) for way, label in WAYS.items()] + [
-        (f"{report['history_block']['bytes']:,}", "前情區塊<br>第 5 回合位元組", "block")
+    numbers = {way: (last[way], label) for way, label in WAYS.items()}
+    numbers["block"] = (report["history_block"]["bytes"], "前情區塊")
+    cards = [
+        (f"{number:,}", f"{label}<br>第 5 回合位元組", kind)
+        for kind, (number, label) in numbers.items()
     ]
     return (
         '<ul class="figures">'

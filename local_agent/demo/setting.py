@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
+from urllib.parse import quote
 
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
@@ -36,7 +37,9 @@ def demo_settings(database: Path | None, **overrides: object) -> Settings:
         database: The store's file; None keeps the store in memory.
         overrides: Fields that this part of the demo sets.
     """
-    url = "sqlite+aiosqlite://" if database is None else f"sqlite+aiosqlite:///{database}"
+    url = (
+        "sqlite+aiosqlite://" if database is None else f"sqlite+aiosqlite:///{quote(str(database))}"
+    )
     values: dict[str, object] = {
         "database_url": url,
         # In memory for this run only: no key is left in the report.
