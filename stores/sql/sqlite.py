@@ -29,8 +29,8 @@ from stores.sql.worker import Worker
 T = TypeVar("T")
 Synchronous = Literal["FULL", "NORMAL", "OFF"]
 
-SCANNED_BYTES: Final = 16 * 1024 * 1024
-"""Files up to this size together are searched for erased bytes after a forget (a few ms); larger
+SCANNED_BYTES: Final = 2 * 1024 * 1024
+"""Files up to this size together are searched for erased bytes after a forget (2 ms); larger
 ones are not, so that forgetting costs the same however many people there are."""
 
 _DIALECT: Final = sqlite_dialect.dialect(paramstyle="qmark")
@@ -74,8 +74,9 @@ class SqliteSession:
 class _Connection:
     """A connection that opens when it is first needed. Used on its own thread only."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, connect: Callable[[], sqlite3.Connection], *, lasting: bool) -> None:
         self._connect = connect
+        self._lasting = lasting  # a database in memory is gone with its connection
         self._driver: sqlite3.Connection | None = None
 
     @property
@@ -97,7 +98,7 @@ class _Connection:
             failure = unavailable(error)
         except DBAPIError as error:  # out of a migration
             failure = unavailable(error.orig)
-        if failure.numbers["reason"] not in _HARMLESS:
+        if not self._lasting and failure.numbers["reason"] not in _HARMLESS:
             self.close()
         raise failure
 
@@ -119,12 +120,12 @@ class SqliteEngine:
         self._busy_timeout_ms = busy_timeout_ms
         connect = partial(_connect, path, synchronous, busy_timeout_ms)
         self._writer = Worker("store-writer")
-        self._writing = _Connection(connect)
+        self._writing = _Connection(connect, lasting=path is None)
         if path is None:
             self._reader, self._reading = self._writer, self._writing
         else:
             self._reader = Worker("store-reader")
-            self._reading = _Connection(connect)
+            self._reading = _Connection(connect, lasting=path is None)
         self._ready = False
         # Values that were erased may still be in the WAL: after a crash, or beside a long reader.
         self._wal_pending = path is not None
@@ -162,12 +163,8 @@ class SqliteEngine:
 
     async def close(self) -> None:
         """Close both connections after the work that is queued."""
-        threads = [self._writer.stop(self._writing.close)]
-        if self._reader is not self._writer:
-            threads.append(self._reader.stop(self._reading.close))
-        for thread in threads:
-            if thread is not None:
-                thread.join()
+        await self._writer.close(self._writing.close)
+        await self._reader.close(self._reading.close)
 
     def _prepare(self, driver: sqlite3.Connection) -> None:
         if not migrate.is_current(_version(driver)):
@@ -294,11 +291,14 @@ def _use_wal(driver: sqlite3.Connection, deadline: float) -> None:
 
 
 def _search(path: Path, erased: list[bytes]) -> int | None:
-    """Count erased bodies whose bytes are still in a file; None if the files are too large."""
+    """Count erased bodies whose bytes are still in a file; None if that was not looked for."""
     files = [file for suffix in _SUFFIXES if (file := Path(f"{path}{suffix}")).exists()]
-    if sum(file.stat().st_size for file in files) > SCANNED_BYTES:
+    try:
+        if sum(file.stat().st_size for file in files) > SCANNED_BYTES:
+            return None
+        contents = [file.read_bytes() for file in files]
+    except OSError:  # gone or not readable: the commit stands, and nothing is claimed
         return None
-    contents = [file.read_bytes() for file in files]
     return sum(any(body in content for content in contents) for body in erased)
 
 

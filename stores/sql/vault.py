@@ -43,7 +43,7 @@ def unpack(body: bytes | None) -> tuple[bytes, str]:
     if body is not None and len(body) == SLOT_BYTES:
         end = _HEAD + int.from_bytes(body[SALT_BYTES:_HEAD], "big")
         raw = body[_HEAD:end]
-        if raw and end <= SLOT_BYTES and not any(body[end:]):
+        if raw and end <= SLOT_BYTES and not body[end:].rstrip(b"\0"):
             text = raw.decode(errors="replace")
             if text.encode() == raw:
                 return body[:SALT_BYTES], text

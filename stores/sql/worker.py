@@ -55,6 +55,22 @@ class Worker:
         self._jobs.put((loop, future, work))
         return await future
 
+    async def close(self, last: Callable[[], None]) -> None:
+        """Stop, and wait without blocking the event loop until ``last`` has run."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+
+        def finish() -> None:
+            try:
+                last()
+            finally:
+                _tell(loop, future, None, None)
+
+        thread = self.stop(finish)
+        if thread is not None:
+            await future
+            thread.join()
+
     def stop(self, last: Callable[[], None]) -> Thread | None:
         """Refuse further work, run ``last`` after what is queued, and let the thread end.
 

@@ -7,6 +7,7 @@ import pytest
 
 from stores.errors import StoreUnavailable
 from stores.records import CardStatus, ConsentResult, Outcome, Owner, Preferences, Proposal
+from stores.sql import vault
 
 NOW = 1_000_000
 ANN = Owner(tenant="town", person="ann")
@@ -101,6 +102,22 @@ async def test_a_swapped_preference_is_not_shown(file):
         await store.forget(BEN, None, now_ms=NOW)
         kept = await store.preferences(ANN)
         assert kept.values["drink"].value == proposal(ANN).value
+
+
+@pytest.mark.parametrize("change", ["another value", "no slot"])
+async def test_a_value_that_was_changed_proves_nothing(file, change):
+    """A card saves the value it was made for, or nothing (7)."""
+    async with file.open() as store:
+        card = await store.propose(ANN, proposal(ANN), now_ms=NOW)
+        bare = file.bare()
+        if change == "another value":
+            bare.execute("UPDATE store_vault SET body = ?", (vault.pack(b"s" * 16, "coffee"),))
+        else:
+            bare.execute("UPDATE store_cards SET slot = NULL")
+        bare.close()
+        result = await store.approve(ANN, card.token, now_ms=NOW)
+        assert result == ConsentResult(outcome=Outcome.INVALID, revision=0)
+        assert await store.preferences(ANN) == Preferences()
 
 
 async def test_random_attacks_do_not_succeed(file):

@@ -7,13 +7,15 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from stores.errors import SchemaTooNew, StoreUnavailable
 from stores.open import open_store
 from stores.records import Owner, Proposal
-from stores.sql import migrate
+from stores.sql import migrate, sqlite
+from stores.sql.sqlite import SqliteEngine
 from tests.integration.stores.conftest import File
 
 NOW = 1_000_000
@@ -272,7 +274,7 @@ async def test_a_migration_that_fails_leaves_nothing(file, monkeypatch):
 
     def half(connection):
         upgrade(connection)
-        raise sqlite3.OperationalError
+        connection.exec_driver_sql("SELECT nonsense")
 
     monkeypatch.setattr(migrate, "upgrade", half)
     store = file.open()
@@ -305,3 +307,51 @@ async def test_logging_shows_no_value(file, caplog):
         await store.forget(ANN, None, now_ms=NOW)
     assert "a secret" not in caplog.text
     assert ANN.person not in caplog.text
+
+
+async def test_a_start_that_fails_lets_go(file):
+    """Where ``async with`` cannot open the store, it is closed again."""
+    file.path.mkdir()
+    store = file.open()
+    with pytest.raises(StoreUnavailable):
+        async with store:
+            pass
+    assert await refused(lambda: store.preferences(ANN)) == "closed"
+
+
+async def test_a_checkpoint_that_fails_is_tried_again(file):
+    """A WAL that could not be emptied is no failure of the write before it, and is told."""
+
+    class Full:
+        def execute(self, statement):
+            if "checkpoint" in statement:
+                raise sqlite3.OperationalError
+            return self
+
+    engine = SqliteEngine(file.path, synchronous="OFF")
+    assert engine._empty_wal(cast("sqlite3.Connection", Full()), wait=False) == 1
+    assert engine._wal_pending
+
+
+async def test_files_that_cannot_be_read_are_not_claimed(tmp_path):
+    """What could not be searched is left out of the result instead of counted as zero (13)."""
+    (tmp_path / "store.db").mkdir()
+    assert sqlite._search(tmp_path / "store.db", [b"x"]) is None
+
+
+async def test_closing_waits_without_blocking(file):
+    """While a store waits for a lock to close, the event loop goes on."""
+    await fill(file)
+    other = file.bare()
+    other.execute("BEGIN IMMEDIATE")
+    async with file.open(busy_timeout_ms=300) as store:
+        write = asyncio.create_task(store.clear(ANN, now_ms=NOW))
+        await asyncio.sleep(0.05)
+        close = asyncio.create_task(store.close())
+        ticks = 0
+        while not close.done():
+            await asyncio.sleep(0.01)
+            ticks += 1
+        assert ticks > 5
+        assert await refused(lambda: write) == "locked"
+    other.close()
