@@ -1,0 +1,1 @@
+"""Evidence packets: the smallest sufficient context, provable claim by claim. Pure policy."""

@@ -1,0 +1,145 @@
+"""Who may see what, and what may count at all: decided before anything is ranked.
+
+Raw rows are judged first and models are built for the survivors alone: of ten thousand candidates
+one in a hundred counts, and building the others would cost ten times the judging.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from callbacks.evidence.errors import EvidenceError
+from callbacks.evidence.frozen import Frozen, Id
+from callbacks.evidence.item import EvidenceItem, Status
+from callbacks.evidence.plan import ClaimPlan
+from callbacks.evidence.trust import Trust
+
+Row = Mapping[str, Any]
+"""An item as plain data, the way a store gives it."""
+
+NOT_AVAILABLE = "not-available"
+"""What stands for everything denied: the same words for one item as for a hundred."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who asks, with every name that may stand in an access list, verified for this very turn."""
+
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked, and of which time.
+
+    Attributes:
+        at_ms: The time the answer is about ("last March"); validity is judged there.
+        now_ms: The present; observations age by it.
+        scope: The task's value in each dimension.
+    """
+
+    at_ms: int
+    now_ms: int
+    scope: tuple[tuple[str, str], ...] = ()
+
+
+class Exclusion(Frozen):
+    """An item that does not count, and why."""
+
+    id: Id
+    reason: Id
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What counts and what does not.
+
+    Attributes:
+        items: The survivors, by id.
+        excluded: What the reader may see but does not count, by id; what was denied is one
+            entry, the same whatever and however much it was.
+        candidates: How many rows were judged. For the operator, not for packets: it counts denied
+            rows also.
+    """
+
+    items: tuple[EvidenceItem, ...]
+    excluded: tuple[Exclusion, ...]
+    candidates: int
+
+
+def admit(
+    rows: Iterable[Row],
+    *,
+    reader: Reader,
+    asked: Asked,
+    plan: ClaimPlan,
+    fallen: Iterable[str] = (),
+) -> Admission:
+    """Judge raw rows: access, status, scope, validity, age, trust.
+
+    Access is first, so that nothing else about a denied row is even looked at.
+
+    Args:
+        rows: Candidates as plain data, in any order.
+        reader: Who asks.
+        asked: What is asked and of which time.
+        plan: The claims; what no claim accepts is not related.
+        fallen: Ids of items whose life has ended.
+
+    Raises:
+        EvidenceError: A surviving row is no item, or two survivors share an id.
+    """
+    accepted = {kind for claim in plan.claims for kind in claim.accepts}
+    scope, gone = dict(asked.scope), set(fallen)
+    survivors: dict[str, EvidenceItem] = {}
+    excluded: dict[str, str] = {}
+    denied, candidates = False, 0
+    for row in rows:
+        candidates += 1
+        if reader.names.isdisjoint(row["access"]):
+            denied = True
+            continue
+        reason = _reason(row, scope, asked, accepted, gone)
+        if reason:
+            excluded[row["id"]] = reason
+            continue
+        item = EvidenceItem.from_data(row)
+        survivors[item.id] = item if item.id not in survivors else _same(item, survivors[item.id])
+    out = [Exclusion(id=key, reason=reason) for key, reason in sorted(excluded.items())]
+    if denied:
+        out.append(Exclusion(id=NOT_AVAILABLE, reason="not_available_to_you"))
+    items = tuple(survivors[key] for key in sorted(survivors))
+    return Admission(items, tuple(out), candidates)
+
+
+def _reason(
+    row: Row, scope: dict[str, str], asked: Asked, accepted: set[str], gone: set[str]
+) -> str:
+    status = row.get("status", Status.IN_FORCE)
+    if row["id"] in gone:
+        return "invalidated"
+    if status in {Status.DRAFT, Status.WITHDRAWN}:
+        return str(status)
+    for name, members in row.get("scope", ()):
+        if scope.get(name) not in members:
+            return "out_of_scope"
+    if asked.at_ms < row.get("valid_from_ms", 0):
+        return "not_yet_valid"
+    until = row.get("valid_until_ms")
+    if until is not None and asked.at_ms >= until:
+        return "superseded" if status == Status.SUPERSEDED else "no_longer_valid"
+    if until is None and status == Status.SUPERSEDED:
+        return "superseded"
+    as_of, ttl = row.get("as_of_ms"), row.get("ttl_ms")
+    if as_of is not None and ttl is not None and asked.now_ms >= as_of + ttl:
+        return "expired"
+    if row["kind"] not in accepted:
+        return "untrusted" if row["trust"] == Trust.UNTRUSTED else "not_related"
+    return ""
+
+
+def _same(item: EvidenceItem, other: EvidenceItem) -> EvidenceItem:
+    if item != other:
+        # Two contents under one id: nothing says which is meant, so nothing may be proven by it.
+        raise EvidenceError("Two different items share an id.", numbers={"id": item.id})
+    return item
