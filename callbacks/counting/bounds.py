@@ -174,22 +174,28 @@ def tree_bound(tree: dict[str, Any], costs: TreeCosts) -> int:
     texts: list[str] = []
     units = costs.root if tree else 0
     entry, item, container = costs.entry, costs.item, costs.container
-    waiting: list[tuple[Any, int, int]] = [(tree, 1, 0)]
+    repeats = costs.path or costs.item_key
+    # Node, depth, what the keys above cost at each of its children, what its own key does there.
+    waiting: list[tuple[Any, int, int, int]] = [(tree, 1, 0, 0)]
     while waiting:
-        node, depth, path = waiting.pop()
+        node, depth, path, own = waiting.pop()
+        leaves: list[Any]
         if depth > costs.depth and node:
             raise _Ask
-        below = path
         if type(node) is dict:
             units += (entry + path) * len(node)
             keys.extend(node)
-            leaves = node.values()
-            if costs.path:
-                # Charged by the longest: the walk need not know which child is whose.
-                longest = max((string_bound(key, costs.strings) for key in node), default=0)
-                below += longest * costs.path
+            leaves = list(node.values())
+            if repeats:
+                for key, value in node.items():
+                    if type(value) is dict or type(value) is list:
+                        spelled = string_bound(key, costs.strings)
+                        below = path + spelled * costs.path
+                        units += container
+                        waiting.append((value, depth + 1, below, spelled * costs.item_key))
+                leaves = [v for v in leaves if type(v) is not dict and type(v) is not list]
         else:
-            units += (item + path) * len(node)
+            units += (item + path + own) * len(node)
             leaves = node
         for value in leaves:
             kind = type(value)
@@ -197,7 +203,7 @@ def tree_bound(tree: dict[str, Any], costs: TreeCosts) -> int:
                 texts.append(value)
             elif kind is dict or kind is list:
                 units += container
-                waiting.append((value, depth + 1, below))
+                waiting.append((value, depth + 1, path, own))
             else:
                 units += _scalar(value, costs)
     strings = costs.strings

@@ -106,6 +106,26 @@ class CertifiedCounter:
         """
         return await self._ask(request, None)
 
+    async def prove(
+        self, request: CountRequest, limit: int, *, calls: CallAllowance | None = None
+    ) -> Verdict | None:
+        """Return a proof that the request is at most ``limit`` tokens, or None.
+
+        Only a new envelope is asked about, once.
+
+        Raises:
+            ContextError: The request is of a kind that cannot be counted, or its envelope could
+                not be.
+        """
+        require_countable(request)
+        if self._mode == "exact":
+            return None
+        proof = await self._prove(request, limit, calls)
+        if proof is None or proof.bound > limit:
+            return None
+        self._promise(request, proof, "proven")
+        return Verdict(True, None, proof.bound, "proven")
+
     async def decide(
         self, request: CountRequest, limit: int, *, calls: CallAllowance | None = None
     ) -> Verdict:
@@ -119,12 +139,9 @@ class CertifiedCounter:
         Raises:
             ContextError: It could not be decided; never taken for a fit.
         """
-        require_countable(request)
-        if self._mode == "certified":
-            proof = await self._prove(request, limit, calls)
-            if proof is not None and proof.bound <= limit:
-                self._promise(request, proof, "proven")
-                return Verdict(True, None, proof.bound, "proven")
+        proven = await self.prove(request, limit, calls=calls)
+        if proven is not None:
+            return proven
         verdict = counted(await self._ask(request, calls), limit)
         if verdict.fits:
             promise = _Proof(verdict.bound, _envelope_key(request), frozenset())

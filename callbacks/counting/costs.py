@@ -1,7 +1,7 @@
 """Costs of what a service's rendering adds, learned from the counts of probes.
 
-All costs are in tokens and rounded up. Where a difference between probes holds a digit or a short
-key of the probe itself, that is left in: it is the slack for merges that come apart next to other
+All costs are in tokens and rounded up. Where a difference between probes holds characters of the
+probe itself, some are left in: that is the slack for merges that come apart next to other
 characters (counts are not subadditive).
 """
 
@@ -18,6 +18,9 @@ _UNIT_ESCAPE = 6
 r"""A UTF-16 unit as ``\uXXXX`` in bytes; what is spelled longer is not proven but asked."""
 _SPECIAL = 8
 """Charged for an ASCII character that may be escaped; ``\\u0022`` and ``&#x27;`` are shorter."""
+
+_SLACK = 2
+"""Left in at each entry for merges that come apart: the letter of the probe's key is part of it."""
 
 
 class _Costs(pydantic.BaseModel):
@@ -52,7 +55,8 @@ class TreeCosts(_Costs):
         item: An item of a list, likewise.
         container: An object or a list within another.
         key: How often a key is spelled.
-        path: How often the keys above it are spelled at each entry and item.
+        path: How often all keys above it are spelled at each entry and item.
+        item_key: How often the key of its list is spelled at each item, beside that.
         number: As ``entry``, for numbers; ``true`` and ``null`` likewise.
     """
 
@@ -63,6 +67,7 @@ class TreeCosts(_Costs):
     container: int
     key: int
     path: int
+    item_key: int
     number: int
     true: int
     null: int
@@ -166,32 +171,38 @@ def _tree(counts: Mapping[str, int], where: str, empty: int) -> TreeCosts | None
         for level in range(1, depth + 1):
             grown = {count: own[f"object/{level}/{count}"] - before[count] for count in before}
             entries.append(_up(grown[many] - grown[few], more))
-            containers.append(grown[few])
+            containers.append(grown[few] - (grown[many] - grown[few]) // more)
             before = {count: own[f"object/{level}/{count}"] for count in before}
         before = dict.fromkeys((few, many), empty)
         for level in range(2, depth + 1):
             grown = {count: own[f"list/{level}/{count}"] - before[count] for count in before}
             items.append(_up(grown[many] - grown[few], more))
-            containers.append(grown[few])
+            containers.append(grown[few] - (grown[many] - grown[few]) // more)
             before = {count: own[f"list/{level}/{count}"] for count in before}
-        path = 0
-        for below, plain in (("below_object", "object"), ("below_list", "list")):
+        by_key = more * (probes.LONG - 1)
+
+        def repeated(below: str, usual: int) -> int:
             grown_by_key = own[f"{below}/{many}"] - own[f"{below}/{few}"]
-            usual = own[f"{plain}/2/{many}"] - own[f"{plain}/2/{few}"]
-            if plain == "object":  # that probe has entries on its first level, too
-                usual -= own[f"object/1/{many}"] - own[f"object/1/{few}"]
-            path = max(path, _up(grown_by_key - usual, more * (probes.LONG - 1)))
+            return _up(grown_by_key - usual, by_key)
+
+        # The second level alone: `object/2` has entries on its first level, too.
+        second = own[f"object/2/{many}"] - own[f"object/2/{few}"]
+        first = own[f"object/1/{many}"] - own[f"object/1/{few}"]
+        path = repeated("below_object", second - first)
+        item_key = repeated("below_list", own[f"list/2/{many}"] - own[f"list/2/{few}"])
+        key = max(1, _up(own["long_key"] - single, probes.LONG - 1))
         kinds = {
             kind: _up(own[f"kind/{kind}"] - empty, many) for kind in ("number", "true", "null")
         }
         return TreeCosts(
             depth=depth,
             root=max(single - empty, 0),
-            entry=max(entries),
+            entry=max(1, max(entries) - (key + 1) + max(0, _SLACK - key)),
             item=max(items),
             container=max(containers),
-            key=max(1, _up(own["long_key"] - single, probes.LONG - 1)),
+            key=key,
             path=path,
+            item_key=max(0, item_key - path),
             **kinds,
             strings=_strings(own, single),
         )

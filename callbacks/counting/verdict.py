@@ -72,10 +72,15 @@ class AskingCounter(Counter, Protocol):
 class DecidingCounter(Counter, Protocol):
     """A counter that can tell that a request fits without counting it."""
 
+    async def prove(
+        self, request: CountRequest, limit: int, *, calls: CallAllowance | None = None
+    ) -> Verdict | None:
+        """Return a proof that the request fits; None is no proof that it does not."""
+
     async def decide(
         self, request: CountRequest, limit: int, *, calls: CallAllowance | None = None
     ) -> Verdict:
-        """Tell whether the request is at most ``limit`` in the counter's unit."""
+        """Tell whether the request is at most ``limit``, asking where there is no proof."""
 
     def observe(self, request: CountRequest, measured: int | None) -> None:
         """Compare what a model call measured with what was promised for that request."""
