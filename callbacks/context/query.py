@@ -21,7 +21,7 @@ _TURNED_DOWN = re.compile(
     "(?<!是)不是|並非|而非|(?<!要)不要|(?<!用)不用|(?<!需)不需|不包括"
     "|別再|別幫|別開|別動|別用|請別|請勿|切勿|[與跟和].{1,20}無關"
     r"|\bnot (?:about|the|my|an?)\b|\b(?:instead of|rather than|other than|except|no need)\b"
-    r"|\bdo(?: not|n['’]t) open\b"
+    r"|\bdo(?: not|nt) open\b"
 )
 # Words that every request is full of; on these alone no old message is relevant.
 _COMMON_CJK = re.compile(
