@@ -1,9 +1,11 @@
 # The two to know: `make demo` and `make test`. `make help` lists the rest.
-# PYTHON=... names an interpreter, OUT=... the demo's folder, PYTEST_ARGS=... what pytest gets on top.
+# PYTHON=... names an interpreter, OUT=... the demo's folder, WORKERS=... how many processes test,
+# PYTEST_ARGS=... what pytest gets on top.
 .POSIX:
 .DEFAULT_GOAL := help
 OUT = out/demo
 NAME = turn
+WORKERS = auto
 RUN = .venv/bin/python -m
 COMPILE = pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --custom-compile-command "make lock" --constraint requirements/pins.in
@@ -18,7 +20,7 @@ demo: base ## installs into .venv and runs LOCAL's five turns offline; the repor
 	@.venv/bin/local-agent demo --out "$(OUT)"
 
 test: dev lint ## installs what the tests need and runs every check
-	$(RUN) pytest --cov --cov-report= $(PYTEST_ARGS)
+	$(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --cov --cov-report= $(PYTEST_ARGS)
 	@echo "Coverage by branch, where every branch must be covered:"
 	$(RUN) coverage report --include 'callbacks/context/*,stores/consent.py' --fail-under 100
 	$(RUN) coverage report --format total

@@ -1,6 +1,7 @@
 """A wheel built from this checkout, and an environment that has it and nothing of the checkout."""
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -65,11 +66,13 @@ def dist(tmp_path_factory) -> Path:
 def installed(dist, tmp_path_factory) -> Installed:
     """The wheel in an environment of its own; what it depends on is lent by this one."""
     folder = tmp_path_factory.mktemp("elsewhere") / "an environment"
-    venv.create(folder, with_pip=True)
+    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    venv.create(folder, with_pip=uv is None)
     python = folder / "bin/python"
     (wheel,) = dist.glob("*.whl")
+    pip = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
     subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", str(wheel)],
+        [*pip, "--quiet", "--no-index", "--no-deps", wheel],
         check=True,
         env=clean_environment(),
     )
