@@ -48,7 +48,7 @@ def converse(settings: Settings, person: str) -> None:
 async def _start(service: LocalService, person: str) -> None:
     """Open the store now, so that a store that cannot be opened is said before a question is."""
     await service.local.store.preferences(
-        Owner(tenant=service.local.settings.tenant, person=person)
+        Owner(tenant=service.local.settings.tenant, person=person), now_ms=service.local.clock()
     )
 
 

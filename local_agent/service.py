@@ -113,7 +113,9 @@ class LocalService:
     async def inspect(self, person: str) -> Reply:
         """Tell the person what is remembered."""
         try:
-            known = await self.local.store.preferences(self._owner(person))
+            known = await self.local.store.preferences(
+                self._owner(person), now_ms=self.local.clock()
+            )
         except StoreError as error:
             return _refused(error.error_code)
         diet = known.values.get(DIETARY_KEY)

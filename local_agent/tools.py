@@ -155,7 +155,7 @@ class LocalTools:
         owner = self._owner(tool_context)
         if owner is None or self._store is None:
             return {"error_code": NOT_REMEMBERED}
-        known = (await self._store.preferences(owner)).values.get(DIETARY_KEY)
+        known = (await self._store.preferences(owner, now_ms=self._clock())).values.get(DIETARY_KEY)
         return {"remembered": known.value if known is not None else None}
 
     async def _card(

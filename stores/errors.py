@@ -30,7 +30,8 @@ class StoreUnavailable(StoreError):
     """The store cannot be reached or written now; ``numbers["reason"]`` says why.
 
     Reasons: ``locked``, ``read_only``, ``not_a_database``, ``missing_folder``, ``cannot_open``,
-    ``full``, ``disk``, ``damaged``, ``closed``, ``forked``, ``failed``.
+    ``full``, ``disk``, ``damaged``, ``closed``, ``forked``, ``failed``; of a server also
+    ``unreachable``, ``lost``, ``not_admitted``, ``not_allowed``, ``busy``.
     """
 
     error_code = "STORE_UNAVAILABLE"
@@ -65,6 +66,13 @@ class SigningKeyMissing(StoreError):
     sentence = "Consent cards need a signing key; open the store with one."
 
 
+class StoreKeyMissing(StoreError):
+    """A value cannot be sealed or opened, as the key ring is empty or lacks the key it needs."""
+
+    error_code = "STORE_KEY_MISSING"
+    sentence = "Remembered values need the store key they were sealed with; open the store with it."
+
+
 class InvalidInput(StoreError):
     """An argument has the wrong type, is blank or too long; ``numbers["field"]`` names it."""
 
@@ -76,4 +84,7 @@ class UnsupportedStoreUrl(StoreError):
     """The URL names no backend that this package has."""
 
     error_code = "UNSUPPORTED_STORE_URL"
-    sentence = "A store's URL looks like sqlite+aiosqlite:///file.db."
+    sentence = (
+        "A store's URL looks like sqlite+aiosqlite:///file.db or "
+        "postgresql+asyncpg://user@host/database."
+    )

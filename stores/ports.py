@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Protocol, Self
 
 from stores.records import (
+    DIRECT,
+    PRIVATE,
     Card,
     ConsentResult,
     ForgetResult,
@@ -26,8 +28,8 @@ class ContextStore(Protocol):
     async def snapshot(self, owner: Owner, *, now_ms: int) -> Snapshot:
         """Read revision, generation and the live window in one round trip."""
 
-    async def preferences(self, owner: Owner) -> Preferences:
-        """Read everything consented to, in one round trip."""
+    async def preferences(self, owner: Owner, *, now_ms: int, chat: str = PRIVATE) -> Preferences:
+        """Read what may be used now and in this chat, in one round trip."""
 
     async def append(
         self, owner: Owner, *, event_id: str, window: str, expected_revision: int,
@@ -42,17 +44,27 @@ class ContextStore(Protocol):
         """Drop the window and return the new generation."""
 
     async def propose(
-        self, owner: Owner, proposal: Proposal, *, now_ms: int, expected_revision: int | None = None
-    ) -> Card:
-        """Make a card for the person to press; nothing is remembered yet."""
+        self, owner: Owner, proposal: Proposal, *, now_ms: int,
+        expected_revision: int | None = None, channel: str = DIRECT,
+    ) -> Card:  # fmt: skip
+        """Make a card for the person to press; nothing is remembered yet.
 
-    async def approve(self, owner: Owner, token: str, *, now_ms: int) -> ConsentResult:
+        Raises PreferenceChanged if its words are older than the last forget or the revision moved.
+        """
+
+    async def approve(
+        self, owner: Owner, token: str, *, now_ms: int, channel: str = DIRECT
+    ) -> ConsentResult:
         """Do what the card says, once. Only for routes the person themselves acts on."""
 
-    async def cancel(self, owner: Owner, token: str, *, now_ms: int) -> ConsentResult:
+    async def cancel(
+        self, owner: Owner, token: str, *, now_ms: int, channel: str = DIRECT
+    ) -> ConsentResult:
         """Turn the card down; it and every older one are void afterwards."""
 
-    async def forget(self, owner: Owner, key: str | None, *, now_ms: int) -> ForgetResult:
+    async def forget(
+        self, owner: Owner, key: str | None, *, now_ms: int, channel: str = DIRECT
+    ) -> ForgetResult:
         """Forget one key, or everything for None, and read back what is left where."""
 
     async def start(self) -> None:

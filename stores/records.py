@@ -30,6 +30,12 @@ PURPOSE_MAX: Final = 300
 TOKEN_MAX: Final = 200
 """Longest token of a card, in characters; a LINE postback carries up to 300."""
 
+PRIVATE: Final = "private"
+"""The chat between the person and the service alone; every other name is a group's."""
+
+DIRECT: Final = "direct"
+"""The channel of an act that came through none, such as an operator's command."""
+
 
 def _storable(text: str) -> str:
     if not is_text(text):
@@ -54,6 +60,7 @@ Named = Annotated[Text, AfterValidator(_not_blank)]
 Key = Annotated[Named, Field(max_length=KEY_MAX)]
 Purpose = Annotated[Named, Field(max_length=PURPOSE_MAX)]
 Value = Annotated[Named, AfterValidator(_value)]
+Place = Annotated[Named, Field(max_length=128)]
 Count = Annotated[int, Field(ge=0, le=LARGEST_INT)]
 Millis = Annotated[int, Field(ge=0, le=LARGEST_INT)]
 
@@ -111,11 +118,26 @@ class Snapshot(Record):
 
 
 class Remembered(Record):
-    """One consented value, for one purpose."""
+    """One consented value, for one purpose.
+
+    Attributes:
+        value: What the person agreed to have remembered.
+        purpose: What for.
+        granted_at_ms: When they agreed.
+        expires_at_ms: From when on it is as if forgotten; None for no end.
+        scope: ``PRIVATE``, or the one group in which it may be used as well.
+    """
 
     value: Value = Field(repr=False)
     purpose: Purpose
     granted_at_ms: Millis
+    expires_at_ms: Millis | None = None
+    scope: Place = PRIVATE
+
+    def usable(self, *, now_ms: int, chat: str) -> bool:
+        """Whether it may be used now and there: its person's private chat, or its one group."""
+        alive = self.expires_at_ms is None or now_ms < self.expires_at_ms
+        return alive and chat in (PRIVATE, self.scope)
 
 
 class Preferences(Record):
@@ -164,26 +186,53 @@ class Outcome(StrEnum):
 
 
 class Proposal(Record):
-    """What an agent would like the person to decide on. It changes nothing by itself."""
+    """What an agent would like the person to decide on. It changes nothing by itself.
+
+    Attributes:
+        key: The preference's name.
+        purpose: What it is for, as the person is told.
+        action: To remember or to forget.
+        value: What to remember; None to forget.
+        expires_at_ms: Until when to remember it; None for no end.
+        scope: ``PRIVATE``, or the one group in which it may be used as well.
+        said_at_ms: When the words were said that it came from; None for just now. Words from
+            before the person's last "forget" make no card (a tombstone stops what is older).
+    """
 
     key: Key
     purpose: Purpose
     action: Annotated[CardAction, Field(strict=False)] = CardAction.REMEMBER
     value: Value | None = Field(default=None, repr=False)
+    expires_at_ms: Millis | None = None
+    scope: Place = PRIVATE
+    said_at_ms: Millis | None = None
 
     @model_validator(mode="after")
     def _value_only_to_remember(self) -> Self:
-        if (self.value is None) is not (self.action is CardAction.FORGET):
+        forgets = self.action is CardAction.FORGET
+        if (self.value is None) is not forgets:
             raise InvalidInput(
                 "A proposal to remember has a value, and one to forget has none.",
                 record="Proposal",
                 field="value",
             )
+        if forgets and (self.expires_at_ms is not None or self.scope != PRIVATE):
+            raise InvalidInput(
+                "Only what is remembered has an end or a group.",
+                record="Proposal",
+                field="scope" if self.scope != PRIVATE else "expires_at_ms",
+            )
         return self
 
 
 class Card(Record):
-    """What is shown to the person. The token names the card and proves it; no value is in it."""
+    """What is shown to the person. The token names the card and proves it; no value is in it.
+
+    Attributes:
+        expires_at_ms: Until when the card can be pressed.
+        value_expires_at_ms: Until when the value would be remembered; None for no end.
+        scope: Where it could be used, see ``Remembered``.
+    """
 
     card_id: Named
     action: Annotated[CardAction, Field(strict=False)]
@@ -192,6 +241,8 @@ class Card(Record):
     revision: Count
     expires_at_ms: Millis
     token: Annotated[Named, Field(max_length=TOKEN_MAX, repr=False)]
+    value_expires_at_ms: Millis | None = None
+    scope: Place = PRIVATE
 
 
 class SurfaceCheck(Record):
@@ -221,11 +272,18 @@ class ConsentResult(Record):
 
 
 class ForgetResult(Record):
-    """What forgetting came to, read back from every surface after the commit (invariant 8)."""
+    """What forgetting or erasing came to, read back after the commit (invariant 8).
+
+    Attributes:
+        verified: What reading back found, surface by surface, at the last attempt.
+        attempts: How often the surfaces were cleaned and read back; more than once where
+            something was left at first.
+    """
 
     outcome: Literal[Outcome.FORGOTTEN] = Outcome.FORGOTTEN
     revision: Count
     verified: tuple[SurfaceCheck, ...]
+    attempts: Count = 1
 
     @property
     def complete(self) -> bool:
@@ -234,7 +292,9 @@ class ForgetResult(Record):
 
 
 __all__ = [
+    "DIRECT",
     "KEY_MAX",
+    "PRIVATE",
     "PURPOSE_MAX",
     "TOKEN_MAX",
     "VALUE_MAX_BYTES",

@@ -123,7 +123,7 @@ class TurnKeeper:
         """
         if turn.owner is None:
             return None
-        now = await self._store.preferences(turn.owner)
+        now = await self._store.preferences(turn.owner, now_ms=self._clock())
         if now.revision != turn.revision:
             raise PreferenceChanged
         return now

@@ -63,7 +63,7 @@ class CardSuite(Suite):
         first = await store.approve(ANN, card.token, now_ms=NOW + 5)
         assert (first.outcome, first.revision) == (Outcome.SAVED, 1)
         assert (first.key, first.action) == ("drink", CardAction.REMEMBER)
-        kept = await store.preferences(ANN)
+        kept = await store.preferences(ANN, now_ms=NOW)
         assert kept.revision == 1
         assert {
             key: (one.value, one.purpose, one.granted_at_ms) for key, one in kept.values.items()
@@ -91,7 +91,7 @@ class CardSuite(Suite):
         await remember(store, ANN, TEA)
         await remember(store, ANN, NEAR)
         await remember(store, ANN, COFFEE)
-        kept = await store.preferences(ANN)
+        kept = await store.preferences(ANN, now_ms=NOW)
         assert {key: one.value for key, one in kept.values.items()} == {
             "drink": "coffee",
             "distance": "near",
@@ -118,7 +118,7 @@ class CardSuite(Suite):
             for press in (store.approve, store.cancel):
                 result = await press(ANN, old.token, now_ms=NOW + CARD_TTL_MS)
                 assert result.outcome is Outcome.STALE
-        assert "drink" not in (await store.preferences(ANN)).values
+        assert "drink" not in (await store.preferences(ANN, now_ms=NOW)).values
 
     @scenario
     async def test_any_change_stops_a_turn_that_began_before(self, store: ContextStore) -> None:
@@ -155,7 +155,7 @@ class CardSuite(Suite):
         for press in (store.cancel, store.cancel, store.approve):
             result = await press(ANN, card.token, now_ms=NOW)
             assert (result.outcome, result.revision) == (Outcome.CANCELLED, 1)
-        assert (await store.preferences(ANN)).values == {}
+        assert (await store.preferences(ANN, now_ms=NOW)).values == {}
 
     @scenario
     async def test_a_card_runs_out(self, store: ContextStore) -> None:

@@ -37,7 +37,7 @@ class ForgettingSuite(Suite):
         result = await store.forget(ANN, "drink", now_ms=NOW)
         assert (result.outcome, result.revision, result.complete) == (Outcome.FORGOTTEN, 2, True)
         assert {check.surface for check in result.verified} >= {"preferences", "cards", "journal"}
-        assert (await store.preferences(ANN)) == Preferences(revision=2)
+        assert (await store.preferences(ANN, now_ms=NOW)) == Preferences(revision=2)
         assert (await store.snapshot(ANN, now_ms=NOW)).window is None
         for card in (old, waiting):
             pressed = await store.approve(ANN, card.token, now_ms=NOW)
@@ -49,12 +49,12 @@ class ForgettingSuite(Suite):
         drink = await remember(store, ANN, TEA)
         near = await remember(store, ANN, NEAR)
         await store.forget(ANN, "drink", now_ms=NOW)
-        assert set((await store.preferences(ANN)).values) == {"distance"}
+        assert set((await store.preferences(ANN, now_ms=NOW)).values) == {"distance"}
         assert (await store.approve(ANN, drink.token, now_ms=NOW)).outcome is Outcome.STALE
         assert (await store.approve(ANN, near.token, now_ms=NOW)).outcome is Outcome.ALREADY_APPLIED
         result = await store.forget(ANN, None, now_ms=NOW)
         assert (result.revision, result.complete) == (4, True)
-        assert await store.preferences(ANN) == Preferences(revision=4)
+        assert await store.preferences(ANN, now_ms=NOW) == Preferences(revision=4)
 
     @scenario
     async def test_a_card_can_forget(self, store: ContextStore) -> None:
@@ -64,7 +64,7 @@ class ForgettingSuite(Suite):
         result = await store.approve(ANN, card.token, now_ms=NOW)
         assert (result.outcome, result.revision) == (Outcome.FORGOTTEN, 2)
         assert all(check.gone for check in result.verified)
-        assert (await store.preferences(ANN)) == Preferences(revision=2)
+        assert (await store.preferences(ANN, now_ms=NOW)) == Preferences(revision=2)
         assert (await store.approve(ANN, card.token, now_ms=NOW)).outcome is Outcome.ALREADY_APPLIED
         assert (await store.approve(ANN, saved.token, now_ms=NOW)).outcome is Outcome.STALE
 
@@ -81,5 +81,5 @@ class ForgettingSuite(Suite):
         await remember(store, ANN, TEA)
         await store.forget(ANN, None, now_ms=NOW)
         await remember(store, ANN, COFFEE)
-        kept = await store.preferences(ANN)
+        kept = await store.preferences(ANN, now_ms=NOW)
         assert (kept.revision, kept.values["drink"].value) == (3, "coffee")

@@ -74,7 +74,7 @@ class LifeSuite(Suite):
         for nobody in (None, "ann", ("town", "ann"), {"tenant": "town", "person": "ann"}):
             for call in (
                 store.snapshot(nobody, now_ms=NOW),
-                store.preferences(nobody),
+                store.preferences(nobody, now_ms=NOW),
                 store.append(nobody, **good),
                 store.clear(nobody, now_ms=NOW),
                 store.propose(nobody, TEA, now_ms=NOW),
@@ -192,4 +192,4 @@ async def _follow(store: ContextStore, chance: random.Random, calls: int) -> Non
                     await store.append(owner, **wanted)
         for one in owners:
             assert await store.snapshot(one, now_ms=now) == model.snapshot(one, now_ms=now)
-            assert await store.preferences(one) == model.preferences(one)
+            assert await store.preferences(one, now_ms=NOW) == model.preferences(one)

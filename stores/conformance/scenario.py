@@ -76,7 +76,7 @@ async def write(
 
 async def everything(store: ContextStore, owner: Owner) -> tuple[Snapshot, Preferences]:
     """Return all that can be seen of a person."""
-    return await store.snapshot(owner, now_ms=NOW), await store.preferences(owner)
+    return await store.snapshot(owner, now_ms=NOW), await store.preferences(owner, now_ms=NOW)
 
 
 class Suite:

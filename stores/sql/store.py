@@ -11,7 +11,9 @@ from stores import checks
 from stores.consent import CARD_ID_BYTES, SALT_BYTES
 from stores.errors import InvalidInput, SigningKeyMissing
 from stores.records import (
+    DIRECT,
     KEY_MAX,
+    PRIVATE,
     Card,
     ConsentResult,
     ForgetResult,
@@ -71,9 +73,11 @@ class SqlStore:
         checks.whole(now_ms, "now_ms")
         return await self._engine.read(partial(people.snapshot, owner=owner, now_ms=now_ms))
 
-    async def preferences(self, owner: Owner) -> Preferences:
-        """Read everything consented to, in one round trip."""
+    async def preferences(self, owner: Owner, *, now_ms: int, chat: str = PRIVATE) -> Preferences:
+        """Read what may be used now and in this chat, in one round trip."""
         _check_owner(owner)
+        checks.whole(now_ms, "now_ms")
+        checks.identifier(chat, "chat", 128)
         return await self._engine.read(partial(memory.preferences, owner=owner))
 
     async def append(
@@ -112,7 +116,13 @@ class SqlStore:
         return await self._engine.write(partial(people.clear, owner=owner))
 
     async def propose(
-        self, owner: Owner, proposal: Proposal, *, now_ms: int, expected_revision: int | None = None
+        self,
+        owner: Owner,
+        proposal: Proposal,
+        *,
+        now_ms: int,
+        expected_revision: int | None = None,
+        channel: str = DIRECT,
     ) -> Card:
         """Make a card for the person to press; nothing is remembered yet.
 
@@ -137,7 +147,9 @@ class SqlStore:
         )
         return await self._engine.write(work)
 
-    async def approve(self, owner: Owner, token: str, *, now_ms: int) -> ConsentResult:
+    async def approve(
+        self, owner: Owner, token: str, *, now_ms: int, channel: str = DIRECT
+    ) -> ConsentResult:
         """Do what the card says, once. Only for routes the person themselves acts on.
 
         Raises:
@@ -145,7 +157,9 @@ class SqlStore:
         """
         return await self._press(owner, token, approve=True, now_ms=now_ms)
 
-    async def cancel(self, owner: Owner, token: str, *, now_ms: int) -> ConsentResult:
+    async def cancel(
+        self, owner: Owner, token: str, *, now_ms: int, channel: str = DIRECT
+    ) -> ConsentResult:
         """Turn the card down; it and every older one are void afterwards.
 
         Raises:
@@ -153,7 +167,9 @@ class SqlStore:
         """
         return await self._press(owner, token, approve=False, now_ms=now_ms)
 
-    async def forget(self, owner: Owner, key: str | None, *, now_ms: int) -> ForgetResult:
+    async def forget(
+        self, owner: Owner, key: str | None, *, now_ms: int, channel: str = DIRECT
+    ) -> ForgetResult:
         """Forget one key, or everything for None, and read back what is left where."""
         _check_owner(owner)
         if key is not None:

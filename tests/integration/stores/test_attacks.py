@@ -50,7 +50,7 @@ async def test_swapped_columns_prove_nothing(file, column):
         else:
             result = await store.approve(ANN, first.token, now_ms=NOW)
             assert result == ConsentResult(outcome=Outcome.INVALID, revision=0)
-        assert (await store.preferences(ANN)).values == {}
+        assert (await store.preferences(ANN, now_ms=NOW)).values == {}
 
 
 async def test_swapped_owners_prove_nothing(file):
@@ -97,10 +97,10 @@ async def test_a_swapped_preference_is_not_shown(file):
         )
         bare.close()
         with pytest.raises(StoreUnavailable) as caught:
-            await store.preferences(BEN)
+            await store.preferences(BEN, now_ms=NOW)
         assert caught.value.numbers["reason"] == "damaged"
         await store.forget(BEN, None, now_ms=NOW)
-        kept = await store.preferences(ANN)
+        kept = await store.preferences(ANN, now_ms=NOW)
         assert kept.values["drink"].value == proposal(ANN).value
 
 
@@ -117,7 +117,7 @@ async def test_a_value_that_was_changed_proves_nothing(file, change):
         bare.close()
         result = await store.approve(ANN, card.token, now_ms=NOW)
         assert result == ConsentResult(outcome=Outcome.INVALID, revision=0)
-        assert await store.preferences(ANN) == Preferences()
+        assert await store.preferences(ANN, now_ms=NOW) == Preferences()
 
 
 async def test_random_attacks_do_not_succeed(file):
@@ -148,9 +148,9 @@ async def test_random_attacks_do_not_succeed(file):
             result = await press(owner, attack, now_ms=NOW)
             assert result == ConsentResult(outcome=Outcome.INVALID, revision=0)
         for owner in (*PEOPLE, stranger):
-            assert await store.preferences(owner) == Preferences()
+            assert await store.preferences(owner, now_ms=NOW) == Preferences()
         for owner, card in cards.items():
             result = await store.approve(owner, card.token, now_ms=NOW)
             assert result.outcome is Outcome.SAVED
-            kept = await store.preferences(owner)
+            kept = await store.preferences(owner, now_ms=NOW)
             assert kept.values["drink"].value == proposal(owner).value

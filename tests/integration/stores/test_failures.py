@@ -39,7 +39,7 @@ async def fill(file):
 
 async def intact(file):
     async with file.open() as store:
-        kept = await store.preferences(ANN)
+        kept = await store.preferences(ANN, now_ms=NOW)
         seen = await store.snapshot(ANN, now_ms=NOW)
     return kept.values["drink"].value == TEA.value and (seen.window, seen.generation) == ("{}", 2)
 
@@ -48,7 +48,7 @@ def calls(store):
     """One call of every method."""
     return {
         "snapshot": lambda: store.snapshot(ANN, now_ms=NOW),
-        "preferences": lambda: store.preferences(ANN),
+        "preferences": lambda: store.preferences(ANN, now_ms=NOW),
         "append": lambda: store.append(
             ANN,
             event_id="e2",
@@ -251,7 +251,7 @@ async def test_a_damaged_page(file):
     content = file.path.read_bytes()
     file.path.write_bytes(content[: (page - 1) * size] + b"\xff" * size + content[page * size :])
     async with file.open() as store:
-        assert await refused(lambda: store.preferences(ANN)) == "damaged"
+        assert await refused(lambda: store.preferences(ANN, now_ms=NOW)) == "damaged"
         assert await refused(lambda: store.clear(ANN, now_ms=NOW)) == "damaged"
     file.path.write_bytes(content)
     assert await intact(file)
@@ -265,7 +265,7 @@ async def test_a_table_that_is_gone(file):
     bare.close()
     async with file.open() as store:
         assert await refused(lambda: store.snapshot(ANN, now_ms=NOW)) == "failed"
-        assert (await store.preferences(ANN)).values["drink"].value == TEA.value
+        assert (await store.preferences(ANN, now_ms=NOW)).values["drink"].value == TEA.value
 
 
 async def test_a_migration_that_fails_leaves_nothing(file, monkeypatch):
@@ -316,7 +316,7 @@ async def test_a_start_that_fails_lets_go(file):
     with pytest.raises(StoreUnavailable):
         async with store:
             pass
-    assert await refused(lambda: store.preferences(ANN)) == "closed"
+    assert await refused(lambda: store.preferences(ANN, now_ms=NOW)) == "closed"
 
 
 async def test_a_checkpoint_that_fails_is_tried_again(file):

@@ -120,7 +120,7 @@ async def test_people_come_and_go(file):
         content = file.bytes()
         assert [value for value in gone if value.encode() in content] == []
         for number, value in alive.items():
-            kept = await store.preferences(ann(number))
+            kept = await store.preferences(ann(number), now_ms=NOW)
             assert kept.values["drink"].value == value
 
 
@@ -168,7 +168,7 @@ def test_a_crash_before_the_wal_was_emptied_is_made_up_for(file):
     async def after():
         async with file.open() as store:
             assert secret(1).encode() not in file.bytes()
-            assert (await store.preferences(ann())).values == {}
+            assert (await store.preferences(ann(), now_ms=NOW)).values == {}
 
     asyncio.run(after())
 
@@ -189,7 +189,7 @@ async def test_what_one_person_forgets_others_keep(file):
         await remember(store, ann(1), "tea")
         await remember(store, ann(2), "tea")
         assert (await store.forget(ann(1), None, now_ms=NOW)).complete
-        assert (await store.preferences(ann(2))).values["drink"].value == "tea"
+        assert (await store.preferences(ann(2), now_ms=NOW)).values["drink"].value == "tea"
 
 
 async def test_a_slow_writer_cannot_bring_it_back(file):

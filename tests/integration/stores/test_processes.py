@@ -127,7 +127,7 @@ async def main():
                 await store.approve(ANN, card.token, now_ms=NOW)
             else:
                 result = await store.forget(ANN, None, now_ms=NOW)
-                kept = await store.preferences(ANN)
+                kept = await store.preferences(ANN, now_ms=NOW)
                 seen.append([result.revision, kept.revision, len(kept.values)])
         print(json.dumps(seen))
 asyncio.run(main())

@@ -126,7 +126,9 @@ class StoreMachine(RuleBasedStateMachine):
         for owner in OWNERS:
             seen = self.run(self.store.snapshot(owner, now_ms=self.now))
             assert seen == self.model.snapshot(owner, now_ms=self.now)
-            assert self.run(self.store.preferences(owner)) == self.model.preferences(owner)
+            assert self.run(
+                self.store.preferences(owner, now_ms=self.now)
+            ) == self.model.preferences(owner)
 
 
 def test_the_store_follows_the_model():

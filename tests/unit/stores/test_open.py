@@ -116,4 +116,4 @@ async def test_closing_before_use_is_fine():
     store = open_store("sqlite+aiosqlite://")
     await store.close()
     with pytest.raises(Exception, match="closed"):
-        await store.preferences(ANN)
+        await store.preferences(ANN, now_ms=1)
