@@ -7,6 +7,7 @@ person's own line and end the conversation cleanly.
 from __future__ import annotations
 
 import asyncio
+import locale
 import sys
 from contextlib import suppress
 
@@ -31,7 +32,8 @@ def converse(settings: Settings, person: str) -> None:
         StoreError: The store cannot be opened.
     """
     interactive = sys.stdin.isatty()
-    if interactive:
+    # Where the locale is not UTF-8, readline takes Chinese for commands: plain lines are better.
+    if interactive and locale.getencoding().upper() == "UTF-8":
         with suppress(ImportError):  # not on every platform; without it lines are edited less well
             import readline  # noqa: F401, PLC0415 - importing it is what makes input() edit lines
     with asyncio.Runner() as runner:
