@@ -10,7 +10,7 @@ RUN = .venv/bin/python -m
 COMPILE = pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --custom-compile-command "make lock" --constraint requirements/pins.in
 
-.PHONY: help demo test lint bench wheel lock clean base dev
+.PHONY: help demo test lint bench promptfoo wheel lock clean base dev
 
 help: ## says what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -34,6 +34,13 @@ lint: dev ## ruff, types, and the arrows between rooms
 bench: base ## runs one benchmark: make bench NAME=turn
 	@mkdir -p out/bench
 	$(RUN) benchmarks $(NAME) --json --out out/bench/$(NAME).json
+
+promptfoo: base ## evaluates day 12 with promptfoo: needs npm, takes minutes the first time, sends nothing
+	@mkdir -p out/promptfoo
+	PROMPTFOO_PYTHON="$$PWD/.venv/bin/python" PROMPTFOO_CONFIG_DIR="$$PWD/out/promptfoo" PROMPTFOO_DISABLE_TELEMETRY=1 \
+	PROMPTFOO_DISABLE_UPDATE=1 PROMPTFOO_DISABLE_REMOTE_GENERATION=true \
+	npx --yes promptfoo@0.123.1 eval -c evals/promptfooconfig.yaml --no-progress-bar --no-cache --max-concurrency 1 \
+		--output out/promptfoo/results.json
 
 wheel: dev ## builds wheel and sdist into dist/
 	$(RUN) build --no-isolation --outdir dist .
