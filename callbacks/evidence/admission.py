@@ -93,6 +93,7 @@ def admit(
     scope, gone = dict(asked.scope), set(fallen)
     survivors: dict[str, EvidenceItem] = {}
     excluded: dict[str, str] = {}
+    aside: dict[str, Row] = {}
     denied, candidates = False, 0
     for row in rows:
         candidates += 1
@@ -102,9 +103,14 @@ def admit(
         reason = _reason(row, scope, asked, accepted, gone)
         if reason:
             excluded[row["id"]] = reason
+            if reason == "not_related":
+                aside[row["id"]] = row
             continue
         item = EvidenceItem.from_data(row)
         survivors[item.id] = item if item.id not in survivors else _same(item, survivors[item.id])
+    for item in _linked(tuple(survivors.values()), aside):
+        survivors[item.id] = item
+        del excluded[item.id]
     out = [Exclusion(id=key, reason=reason) for key, reason in sorted(excluded.items())]
     if denied:
         out.append(Exclusion(id=NOT_AVAILABLE, reason="not_available_to_you"))
@@ -136,6 +142,18 @@ def _reason(
     if row["kind"] not in accepted:
         return "untrusted" if row["trust"] == Trust.UNTRUSTED else "not_related"
     return ""
+
+
+def _linked(items: tuple[EvidenceItem, ...], aside: dict[str, Row]) -> list[EvidenceItem]:
+    """Build what no claim asks for but what approved links of admitted items lead to."""
+    found: dict[str, EvidenceItem] = {}
+    waiting = list(items)
+    while waiting:
+        for link in waiting.pop().links:
+            if link.target in aside and link.target not in found:
+                found[link.target] = EvidenceItem.from_data(aside[link.target])
+                waiting.append(found[link.target])
+    return list(found.values())
 
 
 def _same(item: EvidenceItem, other: EvidenceItem) -> EvidenceItem:

@@ -10,7 +10,7 @@ from callbacks.evidence.frozen import Frozen, Id
 from callbacks.evidence.item import EvidenceItem, Fact
 from callbacks.evidence.money import Money, Tax
 from callbacks.evidence.plan import Claim
-from callbacks.evidence.trust import Use
+from callbacks.evidence.trust import Use, allows
 
 
 class AuthorityMatrix(Frozen):
@@ -96,11 +96,11 @@ def support(
             continue
         if not set(dict(claim.scope)) <= set(dict(item.scope)) and claim.scope:
             continue
-        facts = [fact for fact in item.asserts(claim.kind, use) if _about(fact, claim)]
+        facts = [fact for fact in item.facts if fact.claim == claim.kind and _about(fact, claim)]
         if not facts:
             continue
         rank = matrix.rank(claim.kind, item.source)
-        if rank is None:
+        if rank is None or not allows(item.trust, use):
             leads.append(item_id)
             continue
         roots = roots_of(item, items)
@@ -177,9 +177,7 @@ def _best(
         item = items[proof.item]
         about = (proof.fact.subject, proof.fact.predicate)
         thing = (item.source, item.entity, *about)
-        if proof.rank == best[about] and (
-            item.as_of_ms is None or item.as_of_ms == newest[thing]
-        ):
+        if proof.rank == best[about] and (item.as_of_ms is None or item.as_of_ms == newest[thing]):
             kept.append(proof)
     proving = {proof.item for proof in kept}
     background = tuple(sorted({proof.item for proof in proofs} - proving))

@@ -169,9 +169,7 @@ def resolve(
         resolutions: Decisions; one whose scope is elsewhere closes nothing here.
         scope: The task's value in each dimension.
     """
-    decided = {
-        one.conflict: one.prefers for one in resolutions if covers(one.scope, dict(scope))
-    }
+    decided = {one.conflict: one.prefers for one in resolutions if covers(one.scope, dict(scope))}
     proofs, open_ones = found.proofs, []
     for conflict in conflicts:
         prefers = decided.get(conflict.id)

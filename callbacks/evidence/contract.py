@@ -71,6 +71,7 @@ class TaskContract(Frozen):
         required: Kinds of claims by type of task: pairs of the type and its kinds.
         output: How the answer is given: what the model is told about its form.
         rules: What the model is told about the task; the same for every task of this contract.
+        routes: In which channel a kind of evidence travels; kinds not named travel as policy.
         channels: Limits that add up to ``input_limit``.
         window: The model's whole window.
         reserve_output: Kept for the answer.
@@ -92,6 +93,11 @@ class TaskContract(Frozen):
     required: tuple[tuple[Id, tuple[Id, ...]], ...]
     rules: str
     output: str
+    routes: tuple[tuple[Id, ChannelName], ...] = (
+        ("case_fact", "case"), ("condition", "conditions"), ("decision", "history"),
+        ("definition", "conditions"), ("exception", "conditions"), ("master_data", "case"),
+        ("procedure", "conditions"), ("statement", "case"), ("tool_result", "tools"),
+    )  # fmt: skip
     channels: tuple[ChannelLimit, ...] = Field(default_factory=default_channels)
     window: int = 32_000
     reserve_output: int = 4_000
@@ -114,6 +120,10 @@ class TaskContract(Frozen):
     def limit(self, name: str) -> int:
         """Return a channel's limit."""
         return next(channel.limit for channel in self.channels if channel.name == name)
+
+    def route(self, kind: str) -> ChannelName:
+        """Return the channel in which a kind of evidence travels."""
+        return dict(self.routes).get(kind, "policy")
 
     def kinds(self, task_type: str) -> tuple[str, ...]:
         """Return the kinds of claims a type of task must prove; none for a type not named."""

@@ -26,7 +26,7 @@ def select_with_highs(problem: Problem, *, seconds: int = 60) -> Selection:
     except ImportError:
         raise EvidenceError("The second solver needs the extra evidence.") from None
     model = highspy.Highs()
-    model.silent()
+    model.setOptionValue("output_flag", False)
     model.setOptionValue("time_limit", float(seconds))
     model.setOptionValue("mip_rel_gap", 0.0)
     model.setOptionValue("mip_abs_gap", 0.5)

@@ -107,9 +107,7 @@ class Lifecycle(Frozen):
                     cause=cause,
                 )
             )
-            waiting.extend(
-                (made, current) for made in sorted(inputs) if current in inputs[made]
-            )
+            waiting.extend((made, current) for made in sorted(inputs) if current in inputs[made])
         return self.add(falling)
 
     def fallen(self) -> tuple[str, ...]:

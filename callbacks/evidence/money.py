@@ -10,7 +10,17 @@ from callbacks.evidence.frozen import Frozen
 from callbacks.evidence.numeral import Exact, exact, fold, last_place, scaled
 
 # ISO 4217: how many digits of the major unit are minor. Others are not taken rather than guessed.
-EXPONENTS = {"CNY": 2, "TWD": 2, "USD": 2, "EUR": 2, "GBP": 2, "HKD": 2, "SGD": 2, "JPY": 0, "KRW": 0}
+EXPONENTS = {
+    "CNY": 2,
+    "TWD": 2,
+    "USD": 2,
+    "EUR": 2,
+    "GBP": 2,
+    "HKD": 2,
+    "SGD": 2,
+    "JPY": 0,
+    "KRW": 0,
+}
 _NAMES = {
     "cny": "CNY", "rmb": "CNY", "人民幣": "CNY", "人民币": "CNY", "cn¥": "CNY",
     "twd": "TWD", "ntd": "TWD", "nt$": "TWD", "新臺幣": "TWD", "新台幣": "TWD", "新台币": "TWD",
@@ -20,7 +30,21 @@ _NAMES = {
 }  # fmt: skip
 # Words for a unit that leave the currency open; "¥" is Chinese as well as Japanese.
 _OPEN = ("元整", "元", "圓", "块", "塊")
-_ABOUT = ("左右", "上下", "around", "about", "approximately", "約莫", "大約", "大约", "大概", "約", "约", "~", "近")
+_ABOUT = (
+    "左右",
+    "上下",
+    "around",
+    "about",
+    "approximately",
+    "約莫",
+    "大約",
+    "大约",
+    "大概",
+    "約",
+    "约",
+    "~",
+    "近",
+)
 _MORE = ("多", "餘", "余")
 SPREAD_PERMILLE = 100
 """Half width of "about", in thousandths of the amount. A choice of this room: wide enough that a
@@ -82,7 +106,9 @@ def parse_money(text: str, unit: str | None = None, tax: Tax = Tax.UNKNOWN) -> M
     about = more = False
     for word in _ABOUT:
         if clean.startswith(word) or clean.endswith(word):
-            clean = (clean.removeprefix(word) if clean.startswith(word) else clean.removesuffix(word)).strip()
+            clean = (
+                clean.removeprefix(word) if clean.startswith(word) else clean.removesuffix(word)
+            ).strip()
             about = True
             break
     clean, inside = _currency(clean)
@@ -103,7 +129,10 @@ def parse_money(text: str, unit: str | None = None, tax: Tax = Tax.UNKNOWN) -> M
         return None
     low = high = minor
     if about:
-        low, high = minor - abs(minor) * SPREAD_PERMILLE // 1000, minor + abs(minor) * SPREAD_PERMILLE // 1000
+        low, high = (
+            minor - abs(minor) * SPREAD_PERMILLE // 1000,
+            minor + abs(minor) * SPREAD_PERMILLE // 1000,
+        )
     if more:
         place: Exact | None = last_place(clean)
         step = scaled(place, EXPONENTS[currency]) if place else None

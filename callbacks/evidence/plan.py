@@ -133,9 +133,7 @@ def make_plan(
     """
     asked = set(asks)
     kinds = set(contract.kinds(task_type))
-    wanted = {
-        claim.id for claim in catalogue if asked & set(claim.asked_by) or claim.kind in kinds
-    }
+    wanted = {claim.id for claim in catalogue if asked & set(claim.asked_by) or claim.kind in kinds}
     missing = kinds - {claim.kind for claim in catalogue}
     if missing:
         raise EvidenceError(
@@ -147,9 +145,7 @@ def make_plan(
     return ClaimPlan(task_type=task_type, asks=tuple(sorted(asked)), claims=claims)
 
 
-def propose(
-    plan: ClaimPlan, proposals: Iterable[Claim], catalogue: tuple[Claim, ...]
-) -> ClaimPlan:
+def propose(plan: ClaimPlan, proposals: Iterable[Claim], catalogue: tuple[Claim, ...]) -> ClaimPlan:
     """Return the plan with those proposed claims that may be in it; the others are recorded.
 
     Args:
@@ -164,9 +160,7 @@ def propose(
     for proposal in proposals:
         if proposal.id in taken and known.get(proposal.id) == proposal:
             continue
-        reason: Literal[
-            "not_in_catalogue", "not_the_catalogues", "neither_asked_nor_prerequisite"
-        ]
+        reason: Literal["not_in_catalogue", "not_the_catalogues", "neither_asked_nor_prerequisite"]
         if proposal.id not in known:
             reason = "not_in_catalogue"
         elif known[proposal.id] != proposal:

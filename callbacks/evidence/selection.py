@@ -299,7 +299,8 @@ class _Search:
             others = spent + total - part
             costs = sorted(
                 (
-                    others + sum([mine.get(one, 0) + pool[one] for one in self._mask(extra).places]),
+                    others
+                    + sum([mine.get(one, 0) + pool[one] for one in self._mask(extra).places]),
                     extra,
                 )
                 for extra in extras
@@ -310,9 +311,7 @@ class _Search:
         for lower, extra in ways:
             if lower < self.best:
                 mask = self._mask(extra)
-                self._descend(
-                    chosen | extra, size + mask.size, given_up, rest, spent + mask.weight
-                )
+                self._descend(chosen | extra, size + mask.size, given_up, rest, spent + mask.weight)
         if spent + self.dummy[at] < self.best:
             self._descend(chosen, size, given_up | 1 << at, rest, spent + self.dummy[at])
 

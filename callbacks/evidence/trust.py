@@ -32,9 +32,15 @@ class Use(StrEnum):
 
 
 ALLOWED: dict[Trust, frozenset[Use]] = {
-    Trust.AUTHORITATIVE: frozenset({Use.PROVE, Use.BACKGROUND, Use.QUOTE, Use.TOOL_ARGUMENT, Use.STATE_UPDATE}),
-    Trust.OBSERVED: frozenset({Use.PROVE, Use.BACKGROUND, Use.QUOTE, Use.TOOL_ARGUMENT, Use.STATE_UPDATE}),
-    Trust.STATED: frozenset({Use.BACKGROUND, Use.QUOTE, Use.DEFINE_TASK, Use.TOOL_ARGUMENT, Use.STATE_UPDATE}),
+    Trust.AUTHORITATIVE: frozenset(
+        {Use.PROVE, Use.BACKGROUND, Use.QUOTE, Use.TOOL_ARGUMENT, Use.STATE_UPDATE}
+    ),
+    Trust.OBSERVED: frozenset(
+        {Use.PROVE, Use.BACKGROUND, Use.QUOTE, Use.TOOL_ARGUMENT, Use.STATE_UPDATE}
+    ),
+    Trust.STATED: frozenset(
+        {Use.BACKGROUND, Use.QUOTE, Use.DEFINE_TASK, Use.TOOL_ARGUMENT, Use.STATE_UPDATE}
+    ),
     Trust.PREPARED: frozenset({Use.BACKGROUND}),
     Trust.UNTRUSTED: frozenset({Use.QUOTE}),
 }

@@ -75,9 +75,7 @@ class Vocabulary(Frozen):
         """Return the id of the one word that a whole text is, or None where it is none or several."""
         wanted = fold(text)
         found = {
-            term.id
-            for term in self.terms
-            if wanted in {fold(name) for name in self._names(term)}
+            term.id for term in self.terms if wanted in {fold(name) for name in self._names(term)}
         }
         return found.pop() if len(found) == 1 else None
 
