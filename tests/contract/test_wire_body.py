@@ -10,7 +10,9 @@ from google.adk.models.google_llm import Gemini
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import InMemoryRunner
-from google.adk.tools import AgentTool, FunctionTool, google_search
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.google_search_tool import google_search
 from google.genai import types
 from pydantic import BaseModel
 
@@ -119,7 +121,7 @@ async def _captured(
 @pytest.mark.parametrize("name", list(_agents()))
 @pytest.mark.parametrize("media", [False, True], ids=["text", "picture"])
 async def test_the_developer_api_counts_the_body_it_gets(name: str, media: bool):
-    """Everything generateContent gets on the Developer API stands in generateContentRequest, but labels."""
+    """All that generateContent gets there stands in generateContentRequest, but labels."""
     parts = [types.Part(text="花壇有素食嗎？"), *([PICTURE] if media else [])]
     _, counted, sent = await _captured(_agents()[name], vertex=False, parts=parts)
     assert list(counted) == ["generateContentRequest"]
@@ -132,7 +134,7 @@ async def test_the_developer_api_counts_the_body_it_gets(name: str, media: bool)
 @pytest.mark.parametrize("name", list(_agents()))
 @pytest.mark.parametrize("media", [False, True], ids=["text", "picture"])
 async def test_vertex_counts_the_fields_its_count_takes(name: str, media: bool):
-    """On Vertex, contents, instruction, tools and generation config are counted as they are sent."""
+    """Contents, instruction, tools and generation config are counted as they are sent."""
     parts = [types.Part(text="花壇有素食嗎？"), *([PICTURE] if media else [])]
     _, counted, sent = await _captured(_agents()[name], vertex=True, parts=parts)
     assert counted == {field: sent[field] for field in COUNTED_BY_VERTEX if field in sent}

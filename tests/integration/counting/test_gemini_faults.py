@@ -40,12 +40,13 @@ def _request(text=SECRET, **config):
         pytest.param(error("401 UNAUTHENTICATED"), CounterFailed, "http_401", id="401"),
         pytest.param(error("403 PERMISSION_DENIED"), CounterFailed, "http_403", id="403"),
         pytest.param(
-            error("429 RESOURCE_EXHAUSTED", "retry-after: 9\r\n"), CounterFailed, "http_429", id="429"
+            error("429 RESOURCE_EXHAUSTED", "retry-after: 9\r\n"),
+            CounterFailed,
+            "http_429",
+            id="429",
         ),
         pytest.param(error("500 INTERNAL"), CounterFailed, "http_500", id="500"),
-        pytest.param(
-            answer(b"<html>hello</html>", kind="text/html"), InvalidCount, "", id="HTML"
-        ),
+        pytest.param(answer(b"<html>hello</html>", kind="text/html"), InvalidCount, "", id="HTML"),
         pytest.param(answer(b"{}"), InvalidCount, "", id="missing"),
         pytest.param(answer(b"[1]"), InvalidCount, "", id="a list"),
         pytest.param(answer(b""), InvalidCount, "", id="nothing"),
@@ -61,7 +62,7 @@ def _request(text=SECRET, **config):
 async def test_a_failing_service_refuses_in_time(
     behaviour: Behaviour, refusal, cause, caplog: pytest.LogCaptureFixture
 ):
-    """Whatever the service does, the count is refused with a code inside the deadline, without content."""
+    """Whatever the service does, a count is refused with a code, in time, without content."""
     caplog.set_level(logging.DEBUG, logger="callbacks")
     reports: list[CountReport] = []
     async with count_service(behaviour) as service:
@@ -81,9 +82,7 @@ async def test_a_failing_service_refuses_in_time(
     assert took < DEADLINE_S + 0.5
     assert caught.value.error_code in {"COUNT_UNAVAILABLE", "INVALID_COUNTER_RESULT"}
     assert str(caught.value.numbers.get("cause", "")).startswith(cause)
-    told = "".join(
-        [caplog.text, repr(caught.value), repr(caught.value.numbers), repr(reports)]
-    )
+    told = "".join([caplog.text, repr(caught.value), repr(caught.value.numbers), repr(reports)])
     for hidden in (SECRET, "no-key", "echo of the request", "hello"):
         assert hidden not in told
     assert caught.value.__context__ is None or isinstance(caught.value.__context__, TimeoutError)
@@ -133,7 +132,7 @@ async def test_connections_are_kept():
 
 @pytest.mark.parametrize(("variable", "approved"), [("yes", True), ("1", False), (None, False)])
 async def test_nothing_is_sent_without_approval(variable, approved, monkeypatch):
-    """Contents go to the count service only after LOCAL_APPROVE_COUNT_TOKENS=yes, or by argument."""
+    """Contents go out only after LOCAL_APPROVE_COUNT_TOKENS=yes, or by argument."""
     if variable is not None:
         monkeypatch.setenv("LOCAL_APPROVE_COUNT_TOKENS", variable)
     async with count_service(total(7)) as service:
@@ -162,7 +161,7 @@ async def test_nothing_is_sent_without_approval(variable, approved, monkeypatch)
     ],
 )
 async def test_what_cannot_be_counted_is_refused_by_name(config, part, cause):
-    """A cached prefix, an extra body or a file behind a URI is named in the refusal, never skipped."""
+    """A cached prefix, an extra body or a file behind a URI is named, never skipped."""
     request = _request(**config)
     if part is not None:
         request = request.with_contents([types.Content(role="user", parts=[part])])
