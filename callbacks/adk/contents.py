@@ -1,19 +1,22 @@
 """Telling the past of a conversation from the turn that is running.
 
 Contents carry no invocation id, and comparing user texts is wrong (people repeat themselves). So
-the past contents are built again, by ADK's own function, from the events of other invocations,
-and are found in the request as an ordered subsequence. Only those leave; whatever else stands in
-the request (static instructions, per-turn context, pinned calls) stays, as the same objects.
+the contents are built again, by ADK's own function, once from all events and once from this
+turn's: the first are found in the request as an ordered subsequence, and of those only the second
+stay. Whatever else stands in the request (static instructions, per-turn context) stays too, all as
+the same objects.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from callbacks.adk.exchanges import mended, of_invocation
 from callbacks.adk.internals import contents_of
 from callbacks.context.errors import ContextError
 from callbacks.counting.request import CountRequest
@@ -27,74 +30,94 @@ class HistoryNotAligned(ContextError):
 
 
 def own_contents(
-    context: InvocationContext, contents: Sequence[types.Content]
+    context: InvocationContext, contents: Sequence[types.Content], *, stateful: bool = False
 ) -> list[types.Content]:
     """Return a request's contents without what ADK made of earlier invocations.
+
+    What ADK would build of this turn's events alone, its exchanges mended, and whatever stands in
+    no event (static instructions, per-turn context). What was right stays as the same objects.
 
     Args:
         context: The running invocation.
         contents: The request's contents.
+        stateful: Whether the request goes on from an earlier one (`previous_interaction_id`).
 
     Raises:
-        HistoryNotAligned: The past is not where ADK would have put it.
+        HistoryNotAligned: What ADK built is not where it would have put it.
     """
-    if getattr(context.agent, "include_contents", "default") == "none":
-        return list(contents)
     events = context.session.events
-    past = [event for event in events if event.invocation_id != context.invocation_id]
-    if not past:
-        return list(contents)
-    kept = without(contents, contents_of(context, past))
-    if any(event.actions.compaction for event in events):
-        return _with_all_of_this_turn(context, kept)
-    return kept
+    present = of_invocation(events, context.invocation_id)
+    whole = mended(present, context.agent.name if context.agent is not None else "")
+    sees_no_past = getattr(context.agent, "include_contents", "default") == "none"
+    if len(whole) == len(events) and all(map(is_, whole, events)):
+        kept = list(contents)
+    else:
+        # A stateful connection leaves the past to the server; ADK then builds this turn alone.
+        built = contents_of(context, events, current_turn=sees_no_past or stateful)
+        places = _aligned(contents, built)
+        own = contents_of(context, whole)
+        kept = _only(contents, places, own, complete=not sees_no_past)
+    return _message_last(context, kept) if sees_no_past else kept
 
 
-def _with_all_of_this_turn(
-    context: InvocationContext, kept: list[types.Content]
+def _aligned(contents: Sequence[types.Content], built: Sequence[types.Content]) -> list[int]:
+    places: list[int] = []
+    for index, content in enumerate(contents):
+        if len(places) < len(built) and content == built[len(places)]:
+            places.append(index)
+    if len(places) < len(built):
+        raise HistoryNotAligned(numbers={"expected": len(built), "found": len(places)})
+    return places
+
+
+def _only(
+    contents: Sequence[types.Content],
+    places: Sequence[int],
+    own: Sequence[types.Content],
+    *,
+    complete: bool,
 ) -> list[types.Content]:
-    """Bring back what a compaction record hid of the running turn.
-
-    Whoever can write an event can write such a record, also one that reaches into the future, so
-    none is believed about the present (invariant 2).
-    """
-    present = [
-        event
-        for event in context.session.events
-        if event.invocation_id == context.invocation_id and not event.actions.compaction
-    ]
-    current = contents_of(context, present)
-    found = 0
-    for content in kept:
-        if found < len(current) and content == current[found]:
-            found += 1
-    if found == len(current):
-        return kept
-    return [*(content for content in kept if content not in current), *current]
-
-
-def without(
-    contents: Sequence[types.Content], past: Sequence[types.Content]
-) -> list[types.Content]:
-    """Return the contents without the past ones; everything kept is the same object.
+    """Return of the contents at `places` only those in `own`, and all contents elsewhere.
 
     Args:
         contents: The request's contents.
-        past: The contents to take out, in order.
-
-    Raises:
-        HistoryNotAligned: `past` is not an ordered subsequence of `contents`.
+        places: Where contents built of events stand.
+        own: What ADK builds of this turn's events.
+        complete: Whether all of `own` must be there; ADK hides part of a turn from an agent that
+            is to see no past.
     """
-    kept: list[types.Content] = []
-    found = 0
-    for content in contents:
-        if found < len(past) and content == past[found]:
-            found += 1
-        else:
-            kept.append(content)
-    if found < len(past):
-        raise HistoryNotAligned(numbers={"expected": len(past), "found": found})
-    return kept
+    others = [index for index in range(len(contents)) if index not in set(places)]
+    # From the end: this turn's contents are the newest, and people repeat themselves.
+    kept: set[int] = set()
+    at = len(places)
+    for content in reversed(own):
+        found = next((i for i in range(at - 1, -1, -1) if contents[places[i]] == content), None)
+        if found is not None:
+            kept.add(places[found])
+            at = found
+        elif complete:
+            # A compaction record hid it, or it is mended: this turn is told as it happened.
+            return [*(contents[index] for index in others), *own]
+    return [contents[index] for index in sorted({*kept, *others})]
+
+
+def _message_last(context: InvocationContext, kept: list[types.Content]) -> list[types.Content]:
+    """Put the person's message behind what other agents said before this one took over.
+
+    For an agent that is to see no past, ADK may begin the turn at another agent's words, or put
+    the notes of a transfer behind the message: it must be there, and be the newest word.
+    """
+    message = context.user_content
+    if message is None or _answers(message):
+        return kept
+    known = next((c for c in kept if c.role == "user" and c.parts == message.parts), None)
+    rest = [content for content in kept if content is not known]
+    index = next((i for i, c in enumerate(rest) if c.role != "user" or _answers(c)), len(rest))
+    return [*rest[:index], known or message, *rest[index:]]
+
+
+def _answers(content: types.Content) -> bool:
+    return any(part.function_response is not None for part in content.parts or [])
 
 
 def insertion_index(
@@ -103,9 +126,10 @@ def insertion_index(
     """Return where the history block goes: right before this turn's own user message.
 
     Everything before it is the stable prefix (invariant 14). Where the turn has no message of
-    its own (a resumed call), the block stands first after the static prefix.
+    its own (a resumed call), the block stands first after the static prefix: never between a
+    call and its answer.
     """
-    if user_content is not None:
+    if user_content is not None and not _answers(user_content):
         for index, content in enumerate(contents):
             if content.role == "user" and content.parts == user_content.parts:
                 return index

@@ -7,8 +7,10 @@ a release that changes one is noticed there and not by a person (docs/architectu
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.agents.readonly_context import ReadonlyContext
@@ -59,26 +61,34 @@ def static_prefix(request: LlmRequest) -> int:
     return end if isinstance(end, int) else 0
 
 
-def contents_of(context: InvocationContext, events: Sequence[Event]) -> list[types.Content]:
+def contents_of(
+    context: InvocationContext, events: Sequence[Event], *, current_turn: bool = False
+) -> list[types.Content]:
     """Return the contents that ADK would make of these events for the running agent.
 
     The arguments are those its own request processor passes.
+
+    Args:
+        context: The running invocation.
+        events: The events, oldest first.
+        current_turn: As for an agent that is to see no past (`include_contents="none"`).
     """
     agent = context.agent
     model = getattr(agent, "canonical_model", None)
     single_turn = _is_single_turn(agent)
     run_config = context.run_config
-    built = adk_contents._get_contents(
+    built = _build(
+        adk_contents._get_current_turn_contents if current_turn else adk_contents._get_contents,
         context.branch,
         list(events),
         agent.name if agent is not None else "",
         preserve_function_call_ids=isinstance(model, BaseLlm) and _keeps_call_ids(model),
         isolation_scope=context.isolation_scope,
-        node_path=context.node_path,
+        node_path=getattr(context, "node_path", None),
         is_single_turn=single_turn,
         user_content=context.user_content,
         include_thoughts_from_other_agents=bool(
-            run_config and run_config.include_thoughts_from_other_agents
+            not current_turn and run_config and run_config.include_thoughts_from_other_agents
         ),
     )
     if context.isolation_scope is not None and adk_contents._build_task_input_user_content(
@@ -87,6 +97,52 @@ def contents_of(context: InvocationContext, events: Sequence[Event]) -> list[typ
         # The task that a scoped agent was given stands first, and is none of these events.
         return built[1:]
     return built
+
+
+def unsupported() -> list[str]:
+    """Return what of the installed ADK this package does not know; empty when all is well.
+
+    A private function that is missing, or takes something that nobody here gives it, would build
+    another past than the one in the request; that is for the start to say, not for a person's turn.
+    """
+    missing = []
+    for name in _BUILDERS:
+        build = getattr(adk_contents, name, None)
+        if build is None:
+            missing.append(f"google.adk.flows.llm_flows.contents.{name}")
+            continue
+        taken = inspect.signature(build).parameters.values()
+        given = {"current_branch", "events", "agent_name", *_GIVEN}
+        unknown = sorted(p.name for p in taken if p.name not in given)
+        missing += [f"google.adk.flows.llm_flows.contents.{name}({p}=)" for p in unknown]
+    return missing
+
+
+_BUILDERS = ("_get_contents", "_get_current_turn_contents")
+_GIVEN = (
+    "preserve_function_call_ids",
+    "isolation_scope",
+    "node_path",
+    "is_single_turn",
+    "user_content",
+    "include_thoughts_from_other_agents",
+)
+
+
+def _build(
+    build: Callable[..., list[types.Content]],
+    branch: str | None,
+    events: list[Event],
+    agent: str,
+    **given: object,
+) -> list[types.Content]:
+    """Call one of ADK's builders with what this release of it takes (2.9 knows no node paths)."""
+    return build(branch, events, agent, **{k: v for k, v in given.items() if k in _taken(build)})
+
+
+@cache
+def _taken(build: Callable[..., list[types.Content]]) -> frozenset[str]:
+    return frozenset(inspect.signature(build).parameters)
 
 
 def _is_single_turn(agent: object) -> bool:

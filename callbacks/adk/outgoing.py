@@ -57,7 +57,9 @@ class OutgoingRequests:
         Raises:
             ContextError: Nothing legal fits, or it could not be measured.
         """
-        own = adk_contents.own_contents(context, request.contents)
+        own = adk_contents.own_contents(
+            context, request.contents, stateful=bool(request.previous_interaction_id)
+        )
         index = adk_contents.insertion_index(own, context.user_content, static_prefix(request))
         request.append_instructions(self._rules)
         base = adk_contents.count_request(request)

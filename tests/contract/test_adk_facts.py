@@ -252,12 +252,12 @@ async def test_the_past_is_built_as_adk_builds_it() -> None:
     wanted = {
         "preserve_function_call_ids",
         "isolation_scope",
-        "node_path",
         "is_single_turn",
         "user_content",
         "include_thoughts_from_other_agents",
     }
     assert wanted <= set(inspect.signature(adk_contents._get_contents).parameters)
+    assert internals.unsupported() == []
     built: list[list[types.Content]] = []
 
     def look(context: Any, request: LlmRequest) -> None:

@@ -14,6 +14,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from callbacks.adk.gate import GatedModel
+from callbacks.adk.refusal import SENTENCES
 from callbacks.context.budget import Budget
 from callbacks.counting.bytes import ByteCounter
 from callbacks.counting.request import CountRequest
@@ -229,7 +230,7 @@ async def test_history_that_cannot_be_aligned_refuses(town: Town) -> None:
 
 
 async def test_live_is_refused(town: Town) -> None:
-    """Invariant 1: a live session cannot be measured, so it gets a refusal with a code."""
+    """Invariant 1: a live session cannot be measured, so it gets a refusal instead."""
     runner = town.runner(town.agent(ScriptedModel.of()))
     await town.sessions.create_session(app_name=APP, user_id="ann", session_id="s")
     queue = LiveRequestQueue()
@@ -240,7 +241,11 @@ async def test_live_is_refused(town: Town) -> None:
             user_id="ann", session_id="s", live_request_queue=queue, run_config=RunConfig()
         )
     ]
-    assert [e.error_code for e in events] == ["LIVE_NOT_SUPPORTED"]
+    [event] = events
+    assert event.error_code in {"LIVE_NOT_SUPPORTED", None}
+    assert event.content == types.Content(
+        role="model", parts=[types.Part(text=SENTENCES["LIVE_NOT_SUPPORTED"])]
+    )
 
 
 def test_a_gated_model_refuses_to_connect(town: Town) -> None:
