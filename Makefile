@@ -39,7 +39,7 @@ promptfoo: base ## evaluates day 12 with promptfoo: needs npm, takes minutes the
 	@mkdir -p out/promptfoo
 	PROMPTFOO_PYTHON="$$PWD/.venv/bin/python" PROMPTFOO_CONFIG_DIR="$$PWD/out/promptfoo" PROMPTFOO_DISABLE_TELEMETRY=1 \
 	PROMPTFOO_DISABLE_UPDATE=1 PROMPTFOO_DISABLE_REMOTE_GENERATION=true \
-	npx --yes promptfoo@0.123.1 eval -c evals/promptfooconfig.yaml --no-progress-bar --no-cache --max-concurrency 1 \
+	npx --yes promptfoo@0.121.20 eval -c evals/promptfooconfig.yaml --no-progress-bar --no-cache --max-concurrency 1 \
 		--output out/promptfoo/results.json
 
 wheel: dev ## builds wheel and sdist into dist/
