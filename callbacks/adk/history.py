@@ -51,8 +51,8 @@ class HistoryPolicy(Protocol):
         ...
 
 
-class MinimizedHistory:
-    """The history minimizer as a policy: `ContextBudgetPlugin(history=MinimizedHistory(load))`."""
+class HistoryMinimizer:
+    """The history minimizer as a policy: `ContextBudgetPlugin(history=HistoryMinimizer(load))`."""
 
     def __init__(
         self,

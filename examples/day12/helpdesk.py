@@ -15,7 +15,7 @@ from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.genai import types
 
-from callbacks.adk.history import MinimizedHistory
+from callbacks.adk.history import HistoryMinimizer
 from callbacks.adk.plugin import ContextBudgetPlugin
 from callbacks.adk.report import RequestRecord, TurnReport
 from callbacks.context.budget import Budget
@@ -141,7 +141,7 @@ class Helpdesk:
             session=kept.model_dump_json() if kept is not None else "",
         )
 
-    def _policy(self) -> MinimizedHistory | None:
+    def _policy(self) -> HistoryMinimizer | None:
         earlier = self.earlier
         if earlier is None:
             return None
@@ -149,7 +149,7 @@ class Helpdesk:
         async def load(_: InvocationContext) -> Sequence[HistoryMessage]:
             return earlier
 
-        return MinimizedHistory(load, synonyms=SYNONYMS, newest_id=NEWEST_ID)
+        return HistoryMinimizer(load, synonyms=SYNONYMS, newest_id=NEWEST_ID)
 
 
 def model_of(settings: Settings) -> BaseLlm:

@@ -14,7 +14,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
-from callbacks.adk.history import MinimizedHistory
+from callbacks.adk.history import HistoryMinimizer
 from callbacks.adk.plugin import ContextBudgetPlugin
 from callbacks.adk.report import RequestRecord, TurnReport
 from callbacks.context.budget import Budget
@@ -65,7 +65,7 @@ class Desk:
             "counter": ByteCounter(),
             "budget": Budget(100_000, "utf8_bytes"),
             "projectors": {"look": lambda _, result: SCHEMA.project("look", dict(result))},
-            "history": MinimizedHistory(self.load, language="en"),
+            "history": HistoryMinimizer(self.load, language="en"),
             "on_report": self.reports.append,
             "on_request": lambda request, record: self.sent.append((request, record)),
         }
@@ -202,7 +202,7 @@ async def test_without_a_text_there_is_nothing_to_be_relevant_to(store: ContextS
 async def test_query_terms_may_be_given(store: ContextStore) -> None:
     """An application may say what a message is about instead of its words."""
     desk = Desk(store)
-    policy = MinimizedHistory(desk.load, query_terms=lambda _: ("printer",), language="en")
+    policy = HistoryMinimizer(desk.load, query_terms=lambda _: ("printer",), language="en")
     desk = Desk(store, history=policy)
     model = ScriptedModel.of(say("ok"))
     await desk.ask(model)
@@ -243,7 +243,7 @@ async def _prepared(desk: Desk) -> Any:
         user_content = types.Content(role="user", parts=[types.Part(text=ASKED)])
 
     context: Any = Context()
-    prepared = await MinimizedHistory(desk.load, language="en").prepare(context)
+    prepared = await HistoryMinimizer(desk.load, language="en").prepare(context)
     assert prepared is not None
     return prepared
 
