@@ -14,6 +14,7 @@ h1 { font-size: 1.5rem; line-height: 1.3; } h2 { font-size: 1.15rem; margin-top:
 table { border-collapse: collapse; width: 100%; } .wide { overflow-x: auto; }
 th, td { border-bottom: 1px solid var(--line); padding: .4rem .6rem; text-align: left;
   vertical-align: top; }
+th, td:first-child { white-space: nowrap; }
 pre { border: 1px solid var(--line); border-radius: .4rem; padding: .8rem; white-space: pre-wrap;
   overflow-wrap: anywhere; }
 .ok { color: var(--ok); } .bad { color: var(--bad); font-weight: bold; }
