@@ -14,7 +14,10 @@ PURE = (
     "stores/consent.py",
     "stores/checks.py",  # helpers of the two, held to the same
     "stores/errors.py",
+    "stores/framing.py",
 )
+# The one solver, of the extra `evidence`, in the one module that is named after it.
+SOLVER = ("callbacks/evidence/highs.py", "highspy")
 # The world outside a function's arguments: clocks, randomness, files, processes, networks.
 IMPURE = {
     "asyncio", "glob", "http", "io", "os", "pathlib", "random", "secrets", "shutil", "socket",
@@ -48,7 +51,7 @@ def test_policy_imports_the_standard_library_and_pydantic_alone(checkout):
         if name.partition(".")[0] not in sys.stdlib_module_names | {"pydantic", "pydantic_core"}
         and ".".join(name.split(".")[:2]) not in own
     ]
-    assert strangers == []
+    assert [found for found in strangers if found != SOLVER] == []
 
 
 def test_policy_has_no_clock_no_randomness_no_io(checkout):
