@@ -69,13 +69,13 @@ class Telemetry:
                 verdict = measurement.verdict
                 fits = verdict is not None and verdict.fits
                 decision = verdict.decision if verdict is not None and fits else "refused"
+                # No time here: a span has its own, and equal decisions make equal attributes.
                 attributes: dict[str, AttributeValue] = {
                     f"{PREFIX}.unit": unit,
                     f"{PREFIX}.limit": limit,
                     f"{PREFIX}.decision": decision,
                     f"{PREFIX}.calls": measurement.calls,
                     f"{PREFIX}.cuts": measurement.cuts,
-                    f"{PREFIX}.ms": ms,
                 }
                 if verdict is not None:
                     known = verdict.units is not None
