@@ -80,7 +80,7 @@ async def test_counts_and_bounds_hold_for_measured_prompts():
     asking = GeminiTokenCounter(client, approve_external=True, timeout_s=30)
     certified = CertifiedCounter(asking, learn="never")
     provable = await certified.warm_up(MODEL)
-    seen = []
+    seen: list[dict[str, str | int | None]] = []
     for request in _requests():
         counted = await asking.count(request)
         proof = await certified.prove(request, 10**9) if provable else None
@@ -88,22 +88,23 @@ async def test_counts_and_bounds_hold_for_measured_prompts():
             model=request.model, contents=list(request.contents), config=request.config
         )
         usage = answer.usage_metadata
+        measured = usage.prompt_token_count if usage is not None else None
+        bound = proof.bound if proof is not None else None
         seen.append(
             {
                 "request": request.fingerprint,
                 "counted": counted,
-                "bound": proof.bound if proof is not None else None,
-                "measured": usage.prompt_token_count if usage is not None else None,
+                "bound": bound,
+                "measured": measured,
+                # Unknown is no violation, and no confirmation either.
+                "held": int(measured is None or measured <= min(counted, bound or counted)),
             }
         )
     await client.aio.aclose()
+    _write({"model": MODEL, "provable": provable, "requests": seen})
+    assert all(row["held"] for row in seen)
+
+
+def _write(saw: dict[str, object]) -> None:
     OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(
-        json.dumps({"model": MODEL, "provable": provable, "requests": seen}, indent=2) + "\n",
-        encoding="utf-8",
-    )
-    for row in seen:
-        measured = row["measured"]
-        if isinstance(measured, int):
-            assert row["bound"] is None or measured <= row["bound"]
-            assert measured <= row["counted"]
+    OUT.write_text(json.dumps(saw, indent=2) + "\n", encoding="utf-8")
