@@ -9,7 +9,7 @@ every capability, stays true, and the request is measured when all others have h
 from __future__ import annotations
 
 import weakref
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from functools import cache
 from types import new_class
@@ -103,6 +103,12 @@ class Gates:
         """Gate the model that an agent resolves to, wherever it comes from."""
         if isinstance(agent, LlmAgent) and not self.is_gated(agent.model):
             agent.model = self.gate(agent.canonical_model)
+
+    def gate_tools(self, tools: Iterable[object]) -> None:
+        """Gate the agents inside tools that a toolset may just have made."""
+        for tool in tools:
+            if isinstance(tool, AgentTool):
+                self.gate_tree(tool.agent)
 
     def gate_tree(self, root: object) -> list[str]:
         """Gate every agent below `root`, those inside AgentTools included.

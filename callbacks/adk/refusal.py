@@ -22,6 +22,10 @@ SENTENCES: Mapping[str, str] = {
         "The past of this conversation could not be told from the present, so it was not sent."
     ),
     "LIVE_NOT_SUPPORTED": "Live sessions cannot be measured before they are sent; use run_async.",
+    "MODEL_NOT_GATED": (
+        "An agent of this app calls a model that cannot be measured, so the turn was not run."
+    ),
+    "ANSWER_WITHOUT_CALL": "That request is no longer waiting for an answer; please ask anew.",
     "PREFERENCE_CHANGED": "A preference was just changed or forgotten; please ask once more.",
     "CONVERSATION_CHANGED": "This conversation moved on in the meantime; please ask once more.",
     "UNSUPPORTED_PUBLIC_CONTEXT": (
