@@ -33,6 +33,8 @@ def context_is_minimized(output: str, context: dict[str, Any]) -> dict[str, Any]
     trace = metadata.get("trace", [])
     given = "\n".join(metadata.get("contents", []))
     everything = json.dumps([output, metadata], ensure_ascii=False)
+    # What the person typed is theirs to see again; promptfoo gives the same text to the model.
+    everything = everything.replace(str(expected.get("question", "")) or "\0", "")
     shown = [line[1:].split(" ")[0] for line in given.splitlines() if line.startswith("#")]
     found = {
         "secret text": [text for text in SECRET_TEXTS if text in everything],

@@ -163,7 +163,8 @@ class Bm25Ranker:
             found = [0.0] * len(texts)
             for at, parts in enumerate(zip(*wanted, strict=True)):
                 if len(parts) - parts.count(0.0) >= needed:
-                    found[at] = sum(parts)
+                    # A mean: a term is one vote, however many bigrams its script makes of it.
+                    found[at] = sum(parts) / len(parts)
             return found
 
         rows: list[list[float]] = []

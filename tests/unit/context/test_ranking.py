@@ -82,6 +82,12 @@ def test_a_chosen_term_is_found_whole_and_a_derived_one_by_half():
     assert [score > 0 for score in half] == [False, True, False]
 
 
+def test_a_term_is_one_vote():
+    """A long CJK term does not outweigh a word only because it has more bigrams."""
+    word, run = Bm25Ranker(b=0).scores([VPN, Term(("重新登入",))], ["vpn", "重新登入"])
+    assert word[0] == pytest.approx(run[1])
+
+
 def test_the_best_alternative_counts_and_not_their_sum():
     """A message that says a thing in two words is not twice as relevant."""
     documents = ["印表機 printer", "印表機 abcdefg", "x"]
