@@ -67,6 +67,7 @@ class LocalWithPast:
             open_store(
                 self._settings.database_url.get_secret_value(),
                 signing_keys=[_KEY],
+                store_keys=[_KEY],
                 synchronous="OFF",
             ),
             self._store_watch,

@@ -51,7 +51,7 @@ class Stand(BaseLlm):
         yield LlmResponse(content=types.Content(role="model", parts=[step]))
 
 
-def wire(agent: LlmAgent, url: str, signing_key: bytes) -> App:
+def wire(agent: LlmAgent, url: str, signing_key: bytes, store_key: bytes) -> App:
     """Return an app whose every request is bounded, measured and free of consented values."""
     schema = ContextSchema(
         topics={"places": Topic("find places")},
@@ -59,7 +59,7 @@ def wire(agent: LlmAgent, url: str, signing_key: bytes) -> App:
     )
     plugin = ContextBudgetPlugin(
         schema=schema,
-        store=open_store(url, signing_keys=[signing_key]),
+        store=open_store(url, signing_keys=[signing_key], store_keys=[store_key]),
         counter=ByteCounter(),
         budget=Budget(16_384, "utf8_bytes"),
         projectors={
@@ -82,7 +82,8 @@ async def main() -> list[list[str]]:
     """Run two turns and return what the model was given in each step."""
     model = Stand(seen=[])
     agent = LlmAgent(name="town", model=model, tools=[search_places])
-    app = wire(agent, "sqlite+aiosqlite:///:memory:", secrets.token_bytes(32))
+    signing_key, store_key = secrets.token_bytes(32), secrets.token_bytes(32)
+    app = wire(agent, "sqlite+aiosqlite:///:memory:", signing_key, store_key)
     sessions = InMemorySessionService()
     runner = Runner(app=app, session_service=sessions)
     await sessions.create_session(app_name="town", user_id="somebody", session_id="1")

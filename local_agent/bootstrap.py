@@ -24,7 +24,7 @@ from callbacks.counting.counter import Counter
 from local_agent.catalog import load_catalog
 from local_agent.context import PROJECTORS, SCHEMA, dietary_preference
 from local_agent.instruction import INSTRUCTION
-from local_agent.keyfile import signing_keys
+from local_agent.keyfile import signing_keys, store_keys
 from local_agent.offline_model import OfflineModel
 from local_agent.settings import Settings, SettingsError
 from local_agent.templates import refusal
@@ -84,7 +84,9 @@ def build(
     stop_import_retry()
     if store is None:
         store = open_store(
-            settings.database_url.get_secret_value(), signing_keys=signing_keys(settings)
+            settings.database_url.get_secret_value(),
+            signing_keys=signing_keys(settings),
+            store_keys=store_keys(settings),
         )
     plugin = ContextBudgetPlugin(
         schema=SCHEMA,

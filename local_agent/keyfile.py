@@ -1,7 +1,7 @@
-"""A signing key for a machine where nobody has set one: made once, readable by its owner alone.
+"""Keys for a machine where nobody has set any: made once, readable by their owner alone.
 
 For development. Several machines behind one service need the same keys and get them from
-LOCAL_CONSENT_KEYS.
+LOCAL_CONSENT_KEYS and LOCAL_STORE_KEYS.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from local_agent.settings import MIN_KEY_BYTES, Settings, SettingsError
-
-_VARIABLE = "LOCAL_CONSENT_KEY_FILE"
+from local_agent.settings import MIN_KEY_BYTES, Settings, SettingsError, variable_of
 
 
 def signing_keys(settings: Settings) -> tuple[bytes, ...]:
@@ -27,22 +25,37 @@ def signing_keys(settings: Settings) -> tuple[bytes, ...]:
     Raises:
         SettingsError: The file cannot be made or read, others may read it, or it holds no key.
     """
-    return settings.signing_keys or (_key_in(settings.consent_key_file),)
+    return settings.signing_keys or (
+        _key_in(settings.consent_key_file, variable_of("consent_key_file")),
+    )
 
 
-def _key_in(path: Path) -> bytes:
+def store_keys(settings: Settings) -> tuple[bytes, ...]:
+    """Return the keys that lock remembered values, newest first.
+
+    Args:
+        settings: LOCAL_STORE_KEYS wins; without it the key file is read, and made first if it does
+            not exist.
+
+    Raises:
+        SettingsError: The file cannot be made or read, others may read it, or it holds no key.
+    """
+    return settings.ring_keys or (_key_in(settings.store_key_file, variable_of("store_key_file")),)
+
+
+def _key_in(path: Path, variable: str) -> bytes:
     try:
         if not path.exists():
             _create(path)
         mode = path.stat().st_mode
         key = path.read_bytes().strip()
     except OSError:
-        raise SettingsError(_VARIABLE, "must be a path that can be written and read") from None
+        raise SettingsError(variable, "must be a path that can be written and read") from None
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise SettingsError(_VARIABLE, "must name a file only its owner can read (mode 0600)")
+        raise SettingsError(variable, "must name a file only its owner can read (mode 0600)")
     if len(key) < MIN_KEY_BYTES:
         raise SettingsError(
-            _VARIABLE, f"must name a file with a key of at least {MIN_KEY_BYTES} bytes"
+            variable, f"must name a file with a key of at least {MIN_KEY_BYTES} bytes"
         )
     return key
 

@@ -124,6 +124,14 @@ class Settings(BaseSettings):
         default=Path("local_consent.key"),
         description="a path for the development key",
     )
+    store_keys: SecretStr | None = Field(
+        default=None,
+        description="store keys separated by commas, each of at least 32 bytes, the newest first",
+    )
+    store_key_file: Path = Field(
+        default=Path("local_store.key"),
+        description="a path for the development store key",
+    )
     catalog: Path | None = Field(
         default=None,
         description="a path of a catalogue file",
@@ -142,7 +150,7 @@ class Settings(BaseSettings):
     def _upper(cls, value: object) -> object:
         return value.upper() if isinstance(value, str) else value
 
-    @field_validator("consent_keys")
+    @field_validator("consent_keys", "store_keys")
     @classmethod
     def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and any(len(key) < MIN_KEY_BYTES for key in _split_keys(value)):
@@ -158,6 +166,11 @@ class Settings(BaseSettings):
     def signing_keys(self) -> tuple[bytes, ...]:
         """The keys of LOCAL_CONSENT_KEYS, newest first; without it none (see `keyfile`)."""
         return () if self.consent_keys is None else _split_keys(self.consent_keys)
+
+    @property
+    def ring_keys(self) -> tuple[bytes, ...]:
+        """The keys of LOCAL_STORE_KEYS, newest first; without it none (see `keyfile`)."""
+        return () if self.store_keys is None else _split_keys(self.store_keys)
 
     @property
     def zone(self) -> tzinfo:

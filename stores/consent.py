@@ -16,8 +16,9 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from stores.errors import SigningKeyMissing
-from stores.records import Card, CardAction, CardStatus, Outcome, Owner, Proposal, Record
+from stores.errors import InvalidInput, SigningKeyMissing
+from stores.framing import framed
+from stores.records import PRIVATE, Card, CardAction, CardStatus, Outcome, Owner, Proposal, Record
 
 CARD_TTL_MS: Final = 300_000
 """How long a card can be pressed, in milliseconds."""
@@ -28,9 +29,9 @@ CARD_ID_BYTES: Final = 16
 SALT_BYTES: Final = 16
 """Random bytes that hide a value in its tag."""
 
-CARD_VERSION: Final = "c1"
+CARD_VERSION: Final = "c2"
 
-_CARD_LABEL: Final = b"stores.consent.card.1"
+_CARD_LABEL: Final = b"stores.consent.card.2"
 _VALUE_LABEL: Final = b"stores.consent.value.1"
 
 
@@ -45,6 +46,8 @@ class CardRow(Record):
     revision: int
     expires_at_ms: int
     value_tag: str
+    value_expires_at_ms: int | None = None
+    scope: str = PRIVATE
     status: Annotated[CardStatus, Field(strict=False)] = CardStatus.PENDING
 
 
@@ -69,11 +72,18 @@ def make_card(
         salt: ``SALT_BYTES`` random bytes, to be kept with the value and to die with it.
         keys: Signing keys, newest first; the newest one signs.
 
+    The card can be pressed for ``CARD_TTL_MS``, and not past the end of what it would remember.
+
     Raises:
         SigningKeyMissing: If there is no key.
+        InvalidInput: If the value's end has passed already.
     """
     if not keys:
         raise SigningKeyMissing
+    end = proposal.expires_at_ms
+    if end is not None and end <= now_ms:
+        raise InvalidInput("What would be remembered has ended.", field="expires_at_ms")
+    expires_at_ms = now_ms + CARD_TTL_MS
     row = CardRow(
         owner=owner,
         card_id=_text(card_id),
@@ -81,8 +91,10 @@ def make_card(
         key=proposal.key,
         purpose=proposal.purpose,
         revision=revision,
-        expires_at_ms=now_ms + CARD_TTL_MS,
+        expires_at_ms=expires_at_ms if end is None else min(expires_at_ms, end),
         value_tag=tag_value(keys[0], salt, proposal.value),
+        value_expires_at_ms=end,
+        scope=proposal.scope,
     )
     card = Card(
         card_id=row.card_id,
@@ -92,6 +104,8 @@ def make_card(
         revision=row.revision,
         expires_at_ms=row.expires_at_ms,
         token=sign(keys[0], row),
+        value_expires_at_ms=end,
+        scope=row.scope,
     )
     return row, card
 
@@ -103,7 +117,7 @@ def sign(key: bytes, row: CardRow) -> str:
         key,
         _CARD_LABEL,
         *(
-            str(part).encode()
+            str(part)
             for part in (
                 owner.tenant,
                 owner.person,
@@ -114,6 +128,8 @@ def sign(key: bytes, row: CardRow) -> str:
                 row.revision,
                 row.expires_at_ms,
                 row.value_tag,
+                row.value_expires_at_ms,
+                row.scope,
             )
         ),
     )
@@ -177,10 +193,17 @@ def decide(row: CardRow | None, revision: int, now_ms: int) -> Outcome:
     return Outcome.SAVED if row.action is CardAction.REMEMBER else Outcome.FORGOTTEN
 
 
-def _mac(key: bytes, *parts: bytes) -> bytes:
-    """HMAC over length-prefixed parts, so that no two lists of parts give the same message."""
-    message = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
-    return hmac.new(key, message, hashlib.sha256).digest()
+def older_than(proposal: Proposal, forgotten_at_ms: int | None) -> bool:
+    """Tell whether a proposal's words were said before the last "forget": the tombstone stops it.
+
+    A proposal that does not say when its words were said comes from this moment.
+    """
+    said_at_ms = proposal.said_at_ms
+    return forgotten_at_ms is not None and said_at_ms is not None and said_at_ms <= forgotten_at_ms
+
+
+def _mac(key: bytes, *parts: bytes | str) -> bytes:
+    return hmac.new(key, framed(*parts), hashlib.sha256).digest()
 
 
 def _text(raw: bytes) -> str:

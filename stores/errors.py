@@ -31,7 +31,7 @@ class StoreUnavailable(StoreError):
 
     Reasons: ``locked``, ``read_only``, ``not_a_database``, ``missing_folder``, ``cannot_open``,
     ``full``, ``disk``, ``damaged``, ``closed``, ``forked``, ``failed``; of a server also
-    ``unreachable``, ``lost``, ``not_admitted``, ``not_allowed``, ``busy``.
+    ``unreachable``, ``lost``, ``not_admitted``, ``not_allowed``, ``busy``, ``driver_missing``.
     """
 
     error_code = "STORE_UNAVAILABLE"

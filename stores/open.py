@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from stores import checks
-from stores.errors import InvalidInput, UnsupportedStoreUrl
+from stores.errors import InvalidInput, StoreUnavailable, UnsupportedStoreUrl
+from stores.sealing import KeyRing
+from stores.sql.engine import Engine
 from stores.sql.sqlite import SqliteEngine, Synchronous
-from stores.sql.store import SqlStore
+from stores.sql.store import POLICY_VERSION, SqlStore
+
+if TYPE_CHECKING:
+    from stores.sql.postgres import PostgresEngine
 
 _SQLITE: Final = "sqlite+aiosqlite:"
+_POSTGRES: Final = "postgresql+asyncpg:"
 _MODES: Final = ("FULL", "NORMAL", "OFF")
 
 
@@ -20,18 +27,29 @@ def open_store(
     url: str,
     *,
     signing_keys: Sequence[bytes] = (),
+    store_keys: Sequence[bytes] = (),
+    policy_version: str = POLICY_VERSION,
     synchronous: Synchronous = "FULL",
     busy_timeout_ms: int = 5_000,
+    connections: int = 10,
 ) -> SqlStore:
     """Return a store; nothing is opened before its first use, ``start()`` or ``async with``.
 
     Args:
         url: ``sqlite+aiosqlite:///relative.db``, ``sqlite+aiosqlite:////absolute/file.db``, or
-            ``sqlite+aiosqlite://`` for a database in memory.
+            ``sqlite+aiosqlite://`` for a database in memory; or
+            ``postgresql+asyncpg://user:password@host:port/database`` (needs the extra
+            ``postgres``), with libpq's options behind a question mark.
         signing_keys: Keys of consent cards, newest first. Without any, reading, writing windows
             and forgetting work, and cards are refused.
-        synchronous: SQLite's durability. OFF is for tests and measurements.
+        store_keys: Keys that wrap the data keys of people, newest first, each of at least 32 bytes;
+            keep old ones until ``rotate_keys`` has run. Without any, everything works but
+            remembering and reading values.
+        policy_version: Which privacy policy people agree to, for their ledger.
+        synchronous: SQLite's durability; a server keeps its own but for OFF, which waits for no
+            disk. OFF is for tests and measurements.
         busy_timeout_ms: How long to wait for another process's lock, in milliseconds.
+        connections: The most connections to a server at a time.
 
     Raises:
         UnsupportedStoreUrl: If the URL names no backend of this package.
@@ -40,10 +58,45 @@ def open_store(
     if synchronous not in _MODES:
         raise InvalidInput(field="synchronous")
     checks.whole(busy_timeout_ms, "busy_timeout_ms")
-    engine = SqliteEngine(
-        _sqlite_path(url), synchronous=synchronous, busy_timeout_ms=busy_timeout_ms
+    checks.whole(connections, "connections", 1)
+    ring = KeyRing(store_keys)
+    engine: Engine
+    if str(url).startswith(_POSTGRES):
+        engine = _postgres()(
+            _dsn(url),
+            ring=ring,
+            synchronous=synchronous != "OFF",
+            busy_timeout_ms=busy_timeout_ms,
+            connections=connections,
+        )
+    else:
+        engine = SqliteEngine(
+            _sqlite_path(url), ring=ring, synchronous=synchronous, busy_timeout_ms=busy_timeout_ms
+        )
+    return SqlStore(engine, signing_keys=signing_keys, ring=ring, policy_version=policy_version)
+
+
+def _postgres() -> type[PostgresEngine]:
+    """Return the engine; its driver is an extra, which nobody with SQLite needs."""
+    try:
+        module = import_module("stores.sql.postgres")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("asyncpg", "greenlet"):
+            raise
+    else:
+        engine: type[PostgresEngine] = module.PostgresEngine
+        return engine
+    raise StoreUnavailable(
+        "A store on PostgreSQL needs the extra local-agent[postgres].", reason="driver_missing"
     )
-    return SqlStore(engine, signing_keys=signing_keys)
+
+
+def _dsn(url: str) -> str:
+    """Return the URL as libpq reads it."""
+    rest = url.removeprefix(_POSTGRES)
+    if not rest.startswith("//") or rest == "//" or "\x00" in rest:
+        raise UnsupportedStoreUrl
+    return f"postgresql:{rest}"
 
 
 def _sqlite_path(url: object) -> Path | None:

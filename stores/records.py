@@ -30,6 +30,12 @@ PURPOSE_MAX: Final = 300
 TOKEN_MAX: Final = 200
 """Longest token of a card, in characters; a LINE postback carries up to 300."""
 
+TENANT_MAX: Final = 128
+"""Longest name of a tenant, in characters."""
+
+PLACE_MAX: Final = 128
+"""Longest name of a chat, channel or policy, in characters."""
+
 PRIVATE: Final = "private"
 """The chat between the person and the service alone; every other name is a group's."""
 
@@ -60,7 +66,7 @@ Named = Annotated[Text, AfterValidator(_not_blank)]
 Key = Annotated[Named, Field(max_length=KEY_MAX)]
 Purpose = Annotated[Named, Field(max_length=PURPOSE_MAX)]
 Value = Annotated[Named, AfterValidator(_value)]
-Place = Annotated[Named, Field(max_length=128)]
+Place = Annotated[Named, Field(max_length=PLACE_MAX)]
 Count = Annotated[int, Field(ge=0, le=LARGEST_INT)]
 Millis = Annotated[int, Field(ge=0, le=LARGEST_INT)]
 
@@ -97,7 +103,7 @@ class Record(BaseModel):
 class Owner(Record):
     """Whose row it is. Both parts are in every key and every query (invariant 11)."""
 
-    tenant: Annotated[Named, Field(max_length=128)]
+    tenant: Annotated[Named, Field(max_length=TENANT_MAX)]
     person: Annotated[Named, Field(max_length=256)]
 
 
@@ -294,8 +300,10 @@ class ForgetResult(Record):
 __all__ = [
     "DIRECT",
     "KEY_MAX",
+    "PLACE_MAX",
     "PRIVATE",
     "PURPOSE_MAX",
+    "TENANT_MAX",
     "TOKEN_MAX",
     "VALUE_MAX_BYTES",
     "WINDOW_MAX_BYTES",

@@ -52,7 +52,8 @@ class Consent:
         saved: What pressing the card came to.
         forgotten: What pressing the card to forget came to.
         old_card: What pressing the first card again came to.
-        found_before: Files of the live store that held the value while it was remembered.
+        forms: The bytes that are looked for: the value, and what it was sealed as.
+        found_before: Files of the live store that held one while it was remembered.
         found_after: The same after it was forgotten, store still open.
         requests: The two searches' requests; the value must make no difference to them.
         shown: What the person was shown after forgetting.
@@ -63,6 +64,7 @@ class Consent:
     saved: Outcome | None
     forgotten: Outcome | None
     old_card: Outcome | None
+    forms: tuple[bytes, ...]
     found_before: tuple[str, ...]
     found_after: tuple[str, ...]
     requests: tuple[CountRequest, CountRequest]
@@ -112,19 +114,21 @@ async def consent(way: Bounded, live: Path, copies: Path) -> Consent:
     saved = await service.approve(person, token)
     before, request_before = await search()
     evidence.copy_database(live / DATABASE, copies / "before_forget.db")
-    found_before = evidence.files_with(script.VALUE, live)
+    forms = evidence.forms_of(script.VALUE, copies / "before_forget.db")
+    found_before = evidence.files_with(forms, live)
     forgotten = await service.approve(person, await card("forget", script.FORGET))
-    found_after = evidence.files_with(script.VALUE, live)
+    found_after = evidence.files_with(forms, live)
     evidence.copy_database(live / DATABASE, copies / "after_forget.db")
     after, request_after = await search()
     old = await service.approve(person, token)
-    found_after += evidence.files_with(script.VALUE, live)
+    found_after += evidence.files_with(forms, live)
     return Consent(
         before=before,
         after=after,
         saved=saved.outcome,
         forgotten=forgotten.outcome,
         old_card=old.outcome,
+        forms=forms,
         found_before=found_before,
         found_after=found_after,
         requests=(request_before, request_after),

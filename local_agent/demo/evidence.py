@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,32 @@ from typing import Any
 MANIFEST = "MANIFEST.sha256.json"
 
 
-def files_with(value: str, folder: Path) -> tuple[str, ...]:
-    """Return the names of the files below a folder whose bytes hold the value.
+def files_with(wanted: Sequence[bytes], folder: Path) -> tuple[str, ...]:
+    """Return the names of the files below a folder whose bytes hold one of those wanted.
 
     Every file is read whole: a database's WAL, shared memory and journal, and logs, are files too.
     """
-    wanted = value.encode()
     return tuple(
         path.relative_to(folder).as_posix()
         for path in _files(folder)
-        if wanted in path.read_bytes()
+        if _holds(path.read_bytes(), wanted)
     )
+
+
+def forms_of(value: str, database: Path) -> tuple[bytes, ...]:
+    """Return the bytes to look for: the value itself, and what the store sealed it and its key as.
+
+    Args:
+        value: In the clear; it should be in no file at any time.
+        database: A copy from when it was remembered.
+    """
+    with closing(sqlite3.connect(database)) as copy:
+        sealed = copy.execute("SELECT body FROM store_vault WHERE vacant = 0").fetchall()
+    return (value.encode(), *(bytes(body) for (body,) in sealed))
+
+
+def _holds(content: bytes, wanted: Sequence[bytes]) -> bool:
+    return any(one in content for one in wanted)
 
 
 def copy_database(source: Path, target: Path) -> None:

@@ -31,6 +31,7 @@ class Findings:
         stranger: The last question from somebody without a past, as a control.
         value_in_live: Files of the closed live store and its log that hold the forgotten value.
         value_in_copies: Copies of the store that hold it; the one from before must, as a control.
+        clear_in_copies: Copies that hold it unsealed; none may, the one from before included.
         network_attempts: Names looked up and connections begun while all of this ran.
     """
 
@@ -40,6 +41,7 @@ class Findings:
     consent: Consent
     value_in_live: tuple[str, ...]
     value_in_copies: tuple[str, ...]
+    clear_in_copies: tuple[str, ...]
     budget: int
     network_attempts: int
     seconds: float
@@ -112,6 +114,7 @@ def checks(found: Findings) -> list[dict[str, Any]]:
         == drill.requests[1].canonical(),
         "value_was_there_before": bool(drill.found_before)
         and any("before" in name for name in found.value_in_copies),
+        "value_never_in_the_clear": found.clear_in_copies == (),
         "value_in_no_live_file": found.found_after_forget == (),
         "value_not_in_copy_after": not any("after" in name for name in found.value_in_copies),
         "no_network": found.network_attempts == 0,
@@ -126,7 +129,8 @@ def report(found: Findings) -> dict[str, Any]:
     tokens were not measured (invariant 13). A turn's `raw_history`, `projected_history` and
     `budgeted` are its size in each way, everything else of it is from the production path.
     `history_bytes` is what earlier turns add: each request with minus without them. Counts of
-    `value_found_in_files` are of files of the live store and its log.
+    `value_found_in_files` are of files of the live store and its log, for the value itself and for
+    the bytes that the store sealed it as.
     """
     checked = checks(found)
     drill = found.consent

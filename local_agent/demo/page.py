@@ -173,9 +173,9 @@ def _drills(report: Mapping[str, Any]) -> str:
         "<h3>同意、忘記、舊卡片</h3>\n"
         + _table(("查詢", "素別", "來源", "版本"), rows, numbers=(3,))
         + f"<p>忘記後再按最早那張卡片：<code>{escape(str(consent['old_card']))}</code>。"
-        f"忘記以前有 {consent['value_found_in_files_before']} 個檔案含有這個值，忘記以後 "
+        f"忘記以前有 {consent['value_found_in_files_before']} 個檔案含有加密後的這個值，忘記以後 "
         f"<strong>{consent['value_found_in_files']}</strong> 個"
-        "（找過資料庫主檔、WAL、shm、journal 與記錄檔；"
+        "（原文與加密後的位元組都找過：資料庫主檔、WAL、shm、journal 與記錄檔；"
         "copies/before_forget.db 是報告自己留的副本，不算在內）。</p>\n</section>"
     )
 

@@ -44,6 +44,7 @@ def demo_settings(database: Path | None, **overrides: object) -> Settings:
         "database_url": url,
         # In memory for this run only: no key is left in the report.
         "consent_keys": secrets.token_urlsafe(48),
+        "store_keys": secrets.token_urlsafe(48),
         "tenant": "demo",
         **overrides,
     }

@@ -21,6 +21,7 @@ from stores.records import (
 )
 
 SIGNING_KEY: Final = b"a signing key of the tests alone"
+STORE_KEY: Final = b"a store key of the tests, 32 bytes or more"
 OTHER_KEY: Final = b"another signing key of the tests"
 ANN: Final = Owner(tenant="town", person="ann")
 BEN: Final = Owner(tenant="town", person="ben")
@@ -82,6 +83,11 @@ async def everything(store: ContextStore, owner: Owner) -> tuple[Snapshot, Prefe
 class Suite:
     """Opens the store under test."""
 
-    def open(self, url: str, signing_keys: Sequence[bytes] = (SIGNING_KEY,)) -> Any:
+    def open(
+        self,
+        url: str,
+        signing_keys: Sequence[bytes] = (SIGNING_KEY,),
+        store_keys: Sequence[bytes] = (STORE_KEY,),
+    ) -> Any:
         """Return the store under test, not started yet."""
-        return open_store(url, signing_keys=signing_keys)
+        return open_store(url, signing_keys=signing_keys, store_keys=store_keys)

@@ -5,30 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from stores.records import SurfaceCheck
+from stores.records import Owner, SurfaceCheck
 from stores.sql.session import Session
 
 T = TypeVar("T")
 
 
 class Engine(Protocol):
-    """Runs transactions, which are functions of a Session, and turns driver errors into ours."""
+    """Runs transactions, which are functions of a Session, and turns driver errors into ours.
+
+    Each is for one person. Where rows have locks, theirs is taken before ``work`` begins, so that
+    everything it reads is what it may build on. An engine may run ``work`` again from the start if
+    the database asks for that.
+    """
 
     async def start(self) -> None:
         """Open what is needed and bring the schema up to date; do nothing if that was done."""
 
-    async def read(self, work: Callable[[Session], T]) -> T:
-        """Run one reading statement, apart from writers."""
+    async def read(self, owner: Owner | str, work: Callable[[Session], T]) -> T:
+        """Run one reading statement, apart from writers; for a tenant's name, as nobody in it."""
 
-    async def write(self, work: Callable[[Session], T]) -> T:
+    async def write(self, owner: Owner, work: Callable[[Session], T]) -> T:
         """Run a transaction: all of it or, if ``work`` raises, nothing."""
 
     async def erase(
-        self, work: Callable[[Session], T], *, always: bool = False
+        self, owner: Owner, work: Callable[[Session], T], *, always: bool = False
     ) -> tuple[T, tuple[SurfaceCheck, ...]]:
         """Run a transaction that takes values away, then look for their bytes.
 
-        Returns what was found where; nothing if nothing was taken away, unless ``always``.
+        Returns what was found where; nothing if nothing was taken away, unless ``always``. What was
+        found is looked for again the next time.
         """
 
     async def close(self) -> None:

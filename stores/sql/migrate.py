@@ -14,7 +14,9 @@ from stores.errors import SchemaTooNew
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISIONS: Final = ("0001",)
+    from stores.sealing import KeyRing
+
+REVISIONS: Final = ("0001", "0002")
 """Every revision this version knows, oldest first; a test compares it with the scripts."""
 
 HEAD: Final = REVISIONS[-1]
@@ -35,11 +37,11 @@ def is_current(version: str | None) -> bool:
     return version == HEAD
 
 
-def upgrade(connection: Connection) -> None:
+def upgrade(connection: Connection, ring: KeyRing) -> None:
     """Run what is pending, in the transaction the connection is in.
 
     The caller holds that transaction, under a lock that keeps other processes out, and commits it:
-    the migration and the record of it are one.
+    the migration and the record of it are one. The ring is for values that a migration seals.
     """
     # Loaded here because it costs about 100 ms, and only a new or an old database needs it.
     command = import_module("alembic.command")
@@ -47,4 +49,5 @@ def upgrade(connection: Connection) -> None:
     config.set_main_option("script_location", str(SCRIPTS))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
+    config.attributes["ring"] = ring
     command.upgrade(config, "head")

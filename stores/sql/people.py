@@ -1,4 +1,4 @@
-"""A person under a transaction's lock: their revision, their window, and changes of both."""
+"""A person in a transaction that has locked them: revision, window, and changes of both."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from stores.sql.session import Session
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """What the lock found. A person who was never seen has revision 0 and generation 0."""
+    """What was found under the lock. Somebody never seen has revision 0 and generation 0."""
 
     owner: Owner
-    known: bool
-    revision: int
-    journaled: bool
-    generation: int
-    last_event: str | None
+    known: bool = False
+    revision: int = 0
+    forgotten_at_ms: int | None = None
+    key_slot: int | None = None
+    journaled: bool = False
+    generation: int = 0
+    last_event: str | None = None
 
 
 def snapshot(session: Session, owner: Owner, now_ms: int) -> Snapshot:
@@ -37,13 +39,22 @@ def snapshot(session: Session, owner: Owner, now_ms: int) -> Snapshot:
     )
 
 
-def lock(session: Session, owner: Owner) -> Person:
-    """Read a person in a transaction that is about to change them."""
-    found = session.rows(statements.LOCK_PERSON, tenant=owner.tenant, person=owner.person)
+def find(session: Session, owner: Owner) -> Person:
+    """Read a person, who is locked, in a transaction that is about to change them."""
+    found = session.rows(statements.PERSON, tenant=owner.tenant, person=owner.person)
     if not found:
-        return Person(owner, False, 0, False, 0, None)
-    revision, generation, last_event = found[0]
-    return Person(owner, True, revision, generation is not None, generation or 0, last_event)
+        return Person(owner)
+    revision, forgotten_at_ms, key_slot, generation, last_event = found[0]
+    return Person(
+        owner,
+        known=True,
+        revision=revision,
+        forgotten_at_ms=forgotten_at_ms,
+        key_slot=key_slot,
+        journaled=generation is not None,
+        generation=generation or 0,
+        last_event=last_event,
+    )
 
 
 def ensure(session: Session, person: Person) -> None:
@@ -74,7 +85,7 @@ def append(
         PreferenceChanged: If the person's consent changed since the snapshot.
         ConversationChanged: If another event moved the window on.
     """
-    person = lock(session, owner)
+    person = find(session, owner)
     if person.revision != expected_revision:
         raise PreferenceChanged(expected=expected_revision, found=person.revision)
     if person.generation != expected_generation:
@@ -94,7 +105,7 @@ def append(
 
 def clear(session: Session, owner: Owner) -> int:
     """Drop the window."""
-    person = lock(session, owner)
+    person = find(session, owner)
     ensure(session, person)
     return _write(session, person, revision=person.revision)
 

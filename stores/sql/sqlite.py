@@ -21,7 +21,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
 from stores.errors import StoreUnavailable
-from stores.records import SurfaceCheck
+from stores.records import Owner, SurfaceCheck
+from stores.sealing import KeyRing
 from stores.sql import migrate
 from stores.sql.session import Prepared, Row, Scalar, Session
 from stores.sql.worker import Worker
@@ -107,16 +108,23 @@ class SqliteEngine:
     """Runs transactions on one file, which other processes may have open as well."""
 
     def __init__(
-        self, path: Path | None, *, synchronous: Synchronous = "FULL", busy_timeout_ms: int = 5_000
+        self,
+        path: Path | None,
+        *,
+        ring: KeyRing | None = None,
+        synchronous: Synchronous = "FULL",
+        busy_timeout_ms: int = 5_000,
     ) -> None:
         """Open nothing yet.
 
         Args:
             path: The file; None for a database in memory, gone when the store is closed.
+            ring: For values that a migration seals.
             synchronous: SQLite's own durability: FULL loses nothing when power fails, OFF may.
             busy_timeout_ms: How long to wait for another process's lock, in milliseconds.
         """
         self._path = path
+        self._ring = ring or KeyRing()
         self._busy_timeout_ms = busy_timeout_ms
         connect = partial(_connect, path, synchronous, busy_timeout_ms)
         self._writer = Worker("store-writer")
@@ -129,6 +137,7 @@ class SqliteEngine:
         self._ready = False
         # Values that were erased may still be in the WAL: after a crash, or beside a long reader.
         self._wal_pending = path is not None
+        self._found: list[bytes] = []  # sealed bytes that a search still found, for the next one
         weakref.finalize(self, _abandon, self._writer, self._writing, self._reader, self._reading)
 
     async def start(self) -> None:
@@ -137,7 +146,7 @@ class SqliteEngine:
             await self._writer.run(partial(self._writing.use, self._prepare))
             self._ready = True
 
-    async def read(self, work: Callable[[Session], T]) -> T:
+    async def read(self, owner: Owner | str, work: Callable[[Session], T]) -> T:
         """Run one reading statement on the reading connection."""
         if not self._ready:
             await self.start()
@@ -145,14 +154,14 @@ class SqliteEngine:
             partial(self._reading.use, lambda driver: work(SqliteSession(driver)))
         )
 
-    async def write(self, work: Callable[[Session], T]) -> T:
+    async def write(self, owner: Owner, work: Callable[[Session], T]) -> T:
         """Run a transaction under SQLite's write lock, taken at its beginning."""
         if not self._ready:
             await self.start()
         return await self._writer.run(partial(self._writing.use, partial(self._transact, work)))
 
     async def erase(
-        self, work: Callable[[Session], T], *, always: bool = False
+        self, owner: Owner, work: Callable[[Session], T], *, always: bool = False
     ) -> tuple[T, tuple[SurfaceCheck, ...]]:
         """Run a transaction, empty the WAL, and search the files for what was erased."""
         if not self._ready:
@@ -181,7 +190,7 @@ class SqliteEngine:
             driver.execute("BEGIN IMMEDIATE")
             # Whoever was faster has done it: the version is read again under the lock.
             if not migrate.is_current(_version(driver)):
-                migrate.upgrade(connection)
+                migrate.upgrade(connection, self._ring)
 
     def _transact(self, work: Callable[[Session], T], driver: sqlite3.Connection) -> T:
         result, erased = _in_transaction(work, driver)
@@ -198,9 +207,10 @@ class SqliteEngine:
             return result, ()
         self._wal_pending = True
         checks = [SurfaceCheck(surface="wal", remaining=self._empty_wal(driver, wait=True))]
-        found = _search(self._path, erased)
+        found = _search(self._path, self._found + erased)
         if found is not None:
-            checks.append(SurfaceCheck(surface="files", remaining=found))
+            self._found = found
+            checks.append(SurfaceCheck(surface="files", remaining=len(found)))
         return result, tuple(checks)
 
     def _empty_wal(self, driver: sqlite3.Connection, *, wait: bool) -> int:
@@ -290,8 +300,8 @@ def _use_wal(driver: sqlite3.Connection, deadline: float) -> None:
             time.sleep(0.01)
 
 
-def _search(path: Path, erased: list[bytes]) -> int | None:
-    """Count erased bodies whose bytes are still in a file; None if that was not looked for."""
+def _search(path: Path, erased: list[bytes]) -> list[bytes] | None:
+    """Return erased bodies whose bytes are still in a file; None if that was not looked for."""
     files = [file for suffix in _SUFFIXES if (file := Path(f"{path}{suffix}")).exists()]
     try:
         if sum(file.stat().st_size for file in files) > SCANNED_BYTES:
@@ -299,7 +309,7 @@ def _search(path: Path, erased: list[bytes]) -> int | None:
         contents = [file.read_bytes() for file in files]
     except OSError:  # gone or not readable: the commit stands, and nothing is claimed
         return None
-    return sum(any(body in content for content in contents) for body in erased)
+    return [body for body in erased if any(body in content for content in contents)]
 
 
 def _abandon(writer: Worker, writing: _Connection, reader: Worker, reading: _Connection) -> None:

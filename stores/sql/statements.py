@@ -1,10 +1,10 @@
 """Every statement of the store. Each one carries tenant and person (invariant 11).
 
-Two kinds do not name a person: those that look for an empty slot, which is nobody's, and those that
-look for what has expired in a tenant; what they find is then changed owner by owner.
+Three do not name a person: one looks for an empty slot, which is nobody's, one for whose things ran
+out in a tenant, one for a tenant's data keys; what these find is then changed owner by owner.
 
-Written in portable Core, without any dialect's own INSERT: rows are read under a lock before they
-are written. ``FOR UPDATE`` is that lock where rows have one; SQLite drops it and locks the file.
+Written in portable Core, without any dialect's own INSERT: an engine locks the person first, then
+what a transaction reads is what it may build on.
 """
 
 from __future__ import annotations
@@ -13,9 +13,13 @@ from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
+    Integer,
+    ScalarSelect,
+    String,
     Table,
     and_,
     bindparam,
+    cast,
     delete,
     exists,
     func,
@@ -24,6 +28,7 @@ from sqlalchemy import (
     null,
     or_,
     select,
+    union_all,
     update,
 )
 
@@ -31,8 +36,10 @@ from stores.records import CardStatus
 from stores.sql.session import Prepared
 from stores.sql.tables import (
     cards,
+    ending,
     journal,
     kept_window,
+    ledger,
     pending,
     people,
     preferences,
@@ -66,11 +73,16 @@ SNAPSHOT: Final = Prepared(
     .select_from(_person_and_journal)
     .where(_mine(people))
 )
-LOCK_PERSON: Final = Prepared(
-    select(people.c.revision, journal.c.generation, journal.c.last_event)
+PERSON: Final = Prepared(
+    select(
+        people.c.revision,
+        people.c.forgotten_at_ms,
+        people.c.key_slot,
+        journal.c.generation,
+        journal.c.last_event,
+    )
     .select_from(_person_and_journal)
     .where(_mine(people))
-    .with_for_update(of=people)
 )
 ADD_PERSON: Final = Prepared(
     insert(people).values(
@@ -83,6 +95,40 @@ SET_REVISION: Final = Prepared(
 SET_FORGOTTEN: Final = Prepared(
     update(people).where(_mine(people)).values(forgotten_at_ms=bindparam("now_ms"))
 )
+SET_KEY: Final = Prepared(
+    update(people)
+    .where(_mine(people))
+    .values(
+        key_slot=bindparam("new_key_slot"),
+        key_revision=bindparam("new_key_revision"),
+        ring_id=bindparam("new_ring_id"),
+    )
+)
+SET_RING: Final = Prepared(
+    update(people).where(_mine(people)).values(ring_id=bindparam("new_ring_id"))
+)
+DATA_KEYS: Final = Prepared(
+    select(people.c.person, people.c.ring_id)
+    .where(
+        people.c.tenant == bindparam("tenant"),
+        people.c.person > bindparam("after"),
+        people.c.key_slot.is_not(None),
+    )
+    .order_by(people.c.person)
+    .limit(bindparam("most"))
+)
+PERSON_HELD: Final = Prepared(
+    select(
+        people.c.revision,
+        people.c.forgotten_at_ms,
+        journal.c.generation,
+        journal.c.revision,
+        journal.c.expires_at_ms,
+        journal.c.window,
+    )
+    .select_from(_person_and_journal)
+    .where(_mine(people))
+)
 _JOURNAL: Final[dict[str, Any]] = {
     name: bindparam(f"new_{name}")
     for name in ("revision", "generation", "expires_at_ms", "last_event", "window")
@@ -94,24 +140,49 @@ SET_JOURNAL: Final = Prepared(update(journal).where(_mine(journal)).values(**_JO
 
 # preferences
 
+_alive = or_(
+    preferences.c.expires_at_ms.is_(None), preferences.c.expires_at_ms > bindparam("now_ms")
+)
+_usable = or_(bindparam("everywhere", type_=Integer) == 1, preferences.c.scope == bindparam("chat"))
+_keys = vault.alias("keys")
 PREFERENCES: Final = Prepared(
     select(
         people.c.revision,
         preferences.c.key,
         preferences.c.purpose,
         preferences.c.granted_at_ms,
+        preferences.c.expires_at_ms,
+        preferences.c.scope,
         preferences.c.slot,
         vault.c.body,
+        _keys.c.body.label("wrapped"),
     )
     .select_from(
         people.outerjoin(
-            preferences, and_(_same_person(preferences, people), preferences.c.slot.is_not(None))
-        ).outerjoin(vault, and_(vault.c.slot == preferences.c.slot, _my_slot))
+            preferences,
+            and_(
+                _same_person(preferences, people),
+                preferences.c.slot.is_not(None),
+                _alive,
+                _usable,
+            ),
+        )
+        .outerjoin(vault, and_(vault.c.slot == preferences.c.slot, _my_slot))
+        .outerjoin(
+            _keys,
+            and_(
+                _keys.c.slot == people.c.key_slot,
+                _keys.c.owner == bindparam("owner_tag"),
+                preferences.c.slot.is_not(None),
+            ),
+        )
     )
     .where(_mine(people))
 )
 PREFERENCE_SLOTS: Final = Prepared(
-    select(preferences.c.key, preferences.c.slot).where(_mine(preferences))
+    select(preferences.c.key, preferences.c.slot, preferences.c.expires_at_ms).where(
+        _mine(preferences)
+    )
 )
 ADD_PREFERENCE: Final = Prepared(
     insert(preferences).values(
@@ -122,6 +193,8 @@ ADD_PREFERENCE: Final = Prepared(
         granted_at_ms=bindparam("now_ms"),
         revision=bindparam("revision"),
         slot=bindparam("slot"),
+        expires_at_ms=bindparam("expires_at_ms"),
+        scope=bindparam("scope"),
     )
 )
 SET_PREFERENCE: Final = Prepared(
@@ -133,6 +206,8 @@ SET_PREFERENCE: Final = Prepared(
         forgotten_at_ms=null(),
         revision=bindparam("new_revision"),
         slot=bindparam("new_slot"),
+        expires_at_ms=bindparam("new_expires_at_ms"),
+        scope=bindparam("new_scope"),
     )
 )
 DROP_PREFERENCE: Final = Prepared(
@@ -144,14 +219,32 @@ DROP_PREFERENCE: Final = Prepared(
         forgotten_at_ms=bindparam("now_ms"),
         revision=bindparam("new_revision"),
         slot=null(),
+        expires_at_ms=null(),
+    )
+)
+DROP_PREFERENCES: Final = Prepared(delete(preferences).where(_mine(preferences)))
+ENDED_PREFERENCES: Final = Prepared(
+    select(preferences.c.key, preferences.c.scope, preferences.c.slot).where(
+        _mine(preferences), ending, preferences.c.expires_at_ms <= bindparam("now_ms")
+    )
+)
+LIVE_SLOTS: Final = Prepared(
+    union_all(
+        select(preferences.c.slot, preferences.c.key).where(
+            _mine(preferences), preferences.c.slot.is_not(None)
+        ),
+        select(cards.c.slot, cards.c.key).where(_mine(cards), cards.c.slot.is_not(None)),
     )
 )
 
 # cards
 
-_CARD = ("card_id", "action", "key", "purpose", "revision", "expires_at_ms", "value_tag")
+CARD_COLUMNS: Final = (
+    *("card_id", "action", "key", "purpose", "revision", "expires_at_ms", "value_tag"),
+    *("value_expires_at_ms", "scope"),
+)
 CARD: Final = Prepared(
-    select(*(cards.c[name] for name in (*_CARD, "status", "slot"))).where(
+    select(*(cards.c[name] for name in (*CARD_COLUMNS, "status", "slot"))).where(
         _mine(cards), cards.c.card_id == bindparam("of_card")
     )
 )
@@ -159,7 +252,7 @@ ADD_CARD: Final = Prepared(
     insert(cards).values(
         tenant=bindparam("tenant"),
         person=bindparam("person"),
-        **{name: bindparam(name) for name in (*_CARD, "status", "slot")},
+        **{name: bindparam(name) for name in (*CARD_COLUMNS, "status", "slot")},
     )
 )
 CLOSE_CARD: Final = Prepared(
@@ -168,12 +261,28 @@ CLOSE_CARD: Final = Prepared(
     .values(status=bindparam("new_status"), slot=null())
 )
 PENDING_CARDS: Final = Prepared(select(cards.c.card_id, cards.c.slot).where(_mine(cards), pending))
+RUN_OUT_CARDS: Final = Prepared(
+    select(cards.c.card_id, cards.c.slot, cards.c.key, cards.c.purpose, cards.c.scope).where(
+        _mine(cards), pending, cards.c.expires_at_ms <= bindparam("now_ms")
+    )
+)
+OPEN_CARDS: Final = Prepared(
+    select(func.count())
+    .select_from(cards)
+    .where(
+        _mine(cards),
+        pending,
+        cards.c.expires_at_ms > bindparam("now_ms"),
+        cards.c.revision == bindparam("revision"),
+    )
+)
+DROP_CARDS: Final = Prepared(delete(cards).where(_mine(cards)))
 OUTDATE_CARDS: Final = Prepared(
     update(cards)
     .where(
         _mine(cards),
         cards.c.status == CardStatus.APPROVED.value,
-        or_(bindparam("every_key") == 1, cards.c.key == bindparam("of_key")),
+        or_(bindparam("every_key", type_=Integer) == 1, cards.c.key == bindparam("of_key")),
         cards.c.card_id != bindparam("but_card"),
     )
     .values(status=CardStatus.STALE.value)
@@ -201,65 +310,129 @@ TAKE_SLOT: Final = Prepared(
 SLOT: Final = Prepared(
     select(vault.c.body).where(vault.c.slot == bindparam("of_slot"), _my_slot, vault.c.vacant == 0)
 )
+SET_SLOT: Final = Prepared(
+    update(vault)
+    .where(vault.c.slot == bindparam("of_slot"), _my_slot, vault.c.vacant == 0)
+    .values(body=bindparam("new_body"))
+)
 WIPE_SLOT: Final = Prepared(
     update(vault)
     .where(vault.c.slot == bindparam("of_slot"), _my_slot)
     .values(owner=bindparam("no_owner"), vacant=1, body=bindparam("no_body"))
 )
 
+_ORPHAN = and_(
+    _my_slot,
+    vault.c.vacant == literal_column("0"),
+    ~exists().where(_mine(preferences), preferences.c.slot == vault.c.slot),
+    ~exists().where(_mine(cards), cards.c.slot == vault.c.slot),
+    ~exists().where(_mine(people), people.c.key_slot == vault.c.slot),
+)
+ORPHANS: Final = Prepared(select(vault.c.slot).where(_ORPHAN))
+
+# the ledger
+
+_EVENT = (
+    *("kind", "key", "purpose", "scope", "channel", "policy", "at_ms", "revision"),
+    *("expires_at_ms", "card_id"),
+)
+ADD_EVENT: Final = Prepared(
+    insert(ledger).from_select(
+        ["tenant", "person", "number", *_EVENT],
+        select(
+            cast(bindparam("tenant"), String),
+            cast(bindparam("person"), String),
+            func.coalesce(
+                select(func.max(ledger.c.number)).where(_mine(ledger)).scalar_subquery(), 0
+            )
+            + 1,
+            *(cast(bindparam(name), ledger.c[name].type) for name in _EVENT),
+        ),
+    )
+)
+EVENTS: Final = Prepared(
+    select(ledger.c.number, *(ledger.c[name] for name in _EVENT))
+    .where(_mine(ledger))
+    .order_by(ledger.c.number)
+)
+DROP_EVENTS: Final = Prepared(delete(ledger).where(_mine(ledger)))
+
 # reading back after the commit: what is left of what was known before a revision
 
-_of_the_key = or_(bindparam("every_key") == 1, preferences.c.key == bindparam("of_key"))
+_every_key = bindparam("every_key", type_=Integer) == 1
+
+
+def _count(table: Table, *conditions: ColumnElement[bool]) -> ScalarSelect[int]:
+    return select(func.count()).select_from(table).where(*conditions).scalar_subquery()
+
+
 READ_BACK: Final = Prepared(
     select(
-        select(func.count())
-        .select_from(preferences)
-        .where(
+        _count(
+            preferences,
             _mine(preferences),
             preferences.c.slot.is_not(None),
             preferences.c.revision <= bindparam("revision"),
-            _of_the_key,
-        )
-        .scalar_subquery(),
-        select(func.count())
-        .select_from(cards)
-        .where(_mine(cards), cards.c.slot.is_not(None), cards.c.revision < bindparam("revision"))
-        .scalar_subquery(),
-        select(func.count())
-        .select_from(journal)
-        .where(_mine(journal), kept_window, journal.c.revision < bindparam("revision"))
-        .scalar_subquery(),
-        select(func.count())
-        .select_from(vault)
-        .where(
-            _my_slot,
-            vault.c.vacant == literal_column("0"),
-            ~exists().where(_mine(preferences), preferences.c.slot == vault.c.slot),
-            ~exists().where(_mine(cards), cards.c.slot == vault.c.slot),
-        )
-        .scalar_subquery(),
+            or_(_every_key, preferences.c.key == bindparam("of_key")),
+        ),
+        _count(
+            cards,
+            _mine(cards),
+            cards.c.slot.is_not(None),
+            cards.c.revision < bindparam("revision"),
+        ),
+        _count(journal, _mine(journal), kept_window, journal.c.revision < bindparam("revision")),
+        _count(vault, _ORPHAN),
+        _count(
+            people,
+            _mine(people),
+            people.c.key_slot.is_not(None),
+            people.c.key_revision < bindparam("revision"),
+        ),
+    )
+)
+READ_BACK_ERASED: Final = Prepared(
+    select(
+        _count(preferences, _mine(preferences), preferences.c.revision <= bindparam("revision")),
+        _count(cards, _mine(cards), cards.c.revision < bindparam("revision")),
+        _count(journal, _mine(journal), kept_window, journal.c.revision < bindparam("revision")),
+        _count(vault, _ORPHAN),
+        _count(
+            people,
+            _mine(people),
+            people.c.key_slot.is_not(None),
+            people.c.key_revision < bindparam("revision"),
+        ),
+        _count(ledger, _mine(ledger), ledger.c.revision < bindparam("revision")),
     )
 )
 
-# housekeeping: a few of what has run out, in this tenant
+# housekeeping: whose things ran out, in this tenant
 
-RUN_OUT_CARDS: Final = Prepared(
-    select(cards.c.person, cards.c.card_id, cards.c.slot)
-    .where(
-        cards.c.tenant == bindparam("tenant"), pending, cards.c.expires_at_ms <= bindparam("now_ms")
-    )
-    .limit(bindparam("most"))
+RUN_OUT: Final = Prepared(
+    union_all(
+        select(cards.c.person).where(
+            cards.c.tenant == bindparam("tenant"),
+            pending,
+            cards.c.expires_at_ms <= bindparam("now_ms"),
+        ),
+        select(preferences.c.person).where(
+            preferences.c.tenant == bindparam("tenant"),
+            ending,
+            preferences.c.expires_at_ms <= bindparam("now_ms"),
+        ),
+        select(journal.c.person).where(
+            journal.c.tenant == bindparam("tenant"),
+            kept_window,
+            journal.c.expires_at_ms <= bindparam("now_ms"),
+        ),
+    ).limit(bindparam("most"))
 )
-RUN_OUT_WINDOWS: Final = Prepared(
-    select(journal.c.person)
-    .where(
-        journal.c.tenant == bindparam("tenant"),
-        kept_window,
-        journal.c.expires_at_ms <= bindparam("now_ms"),
-    )
-    .limit(bindparam("most"))
+DROP_WINDOW: Final = Prepared(
+    update(journal)
+    .where(_mine(journal), kept_window, journal.c.expires_at_ms <= bindparam("now_ms"))
+    .values(window=null())
 )
-DROP_WINDOW: Final = Prepared(update(journal).where(_mine(journal)).values(window=null()))
 DROP_OLD_CARDS: Final = Prepared(
     delete(cards).where(_mine(cards), ~pending, cards.c.expires_at_ms < bindparam("before_ms"))
 )

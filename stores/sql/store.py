@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Self
 
 from stores import checks
 from stores.consent import CARD_ID_BYTES, SALT_BYTES
-from stores.errors import InvalidInput, SigningKeyMissing
+from stores.errors import InvalidInput, SigningKeyMissing, StoreKeyMissing
+from stores.ledger import Inspection, KeyRotation
 from stores.records import (
     DIRECT,
     KEY_MAX,
+    PLACE_MAX,
     PRIVATE,
+    TENANT_MAX,
     Card,
     ConsentResult,
     ForgetResult,
@@ -21,9 +25,13 @@ from stores.records import (
     Preferences,
     Proposal,
     Snapshot,
+    SurfaceCheck,
 )
-from stores.sql import memory, people
+from stores.sealing import KeyRing
+from stores.sql import memory, people, personal
 from stores.sql.engine import Engine
+from stores.sql.events import Act
+from stores.sql.session import Session
 
 TTL_MS = 900_000
 """How long a window lives after it was last written, in milliseconds."""
@@ -31,15 +39,32 @@ TTL_MS = 900_000
 KEY_BYTES_MIN = 16
 """Shortest signing key."""
 
+POLICY_VERSION = "1"
+"""Version of the privacy policy, where a deployment names no other."""
+
+SWEEPER = "sweep"
+"""Channel of what ran out by itself."""
+
+SWEPT_BY_THE_WAY = 4
+"""Of how many people a write takes away what ran out."""
+
+SWEPT_AT_ONCE = 100
+"""Of how many people one call of ``sweep`` does."""
+
+ATTEMPTS = 3
+"""How often what is to be gone is cleaned and read back."""
+
 
 class SqlStore:
-    """A ``stores.ports.ContextStore`` on any engine."""
+    """A ``stores.personal.PersonalStore`` on any engine."""
 
     def __init__(
         self,
         engine: Engine,
         *,
         signing_keys: Sequence[bytes] = (),
+        ring: KeyRing | None = None,
+        policy_version: str = POLICY_VERSION,
         entropy: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         """Open nothing yet.
@@ -47,10 +72,13 @@ class SqlStore:
         Args:
             engine: Where transactions run.
             signing_keys: Keys of consent cards, newest first; older ones are still accepted.
+            ring: Seals and opens values; without keys in it nothing can be remembered.
+            policy_version: Which privacy policy people agree to, for their ledger.
             entropy: Gives that many random bytes, for the ids of cards and for salts.
 
         Raises:
-            InvalidInput: If a key is no bytes, or shorter than ``KEY_BYTES_MIN``.
+            InvalidInput: If a key is no bytes, or shorter than ``KEY_BYTES_MIN``, or the policy's
+                version is blank.
         """
         keys: tuple[object, ...] = tuple(signing_keys)  # whatever the caller's types promised
         if not all(isinstance(key, bytes) and len(key) >= KEY_BYTES_MIN for key in keys):
@@ -61,6 +89,8 @@ class SqlStore:
             )
         self._engine = engine
         self._keys = tuple(signing_keys)
+        self._ring = ring or KeyRing()
+        self._policy = checks.identifier(policy_version, "policy_version", PLACE_MAX)
         self._entropy = entropy
 
     async def start(self) -> None:
@@ -71,14 +101,23 @@ class SqlStore:
         """Read revision, generation and the live window in one round trip."""
         _check_owner(owner)
         checks.whole(now_ms, "now_ms")
-        return await self._engine.read(partial(people.snapshot, owner=owner, now_ms=now_ms))
+        return await self._engine.read(owner, partial(people.snapshot, owner=owner, now_ms=now_ms))
 
     async def preferences(self, owner: Owner, *, now_ms: int, chat: str = PRIVATE) -> Preferences:
-        """Read what may be used now and in this chat, in one round trip."""
+        """Read what may be used now and in this chat, in one round trip.
+
+        Raises:
+            StoreKeyMissing: If there is a value and the ring has not the key that it takes.
+        """
         _check_owner(owner)
-        checks.whole(now_ms, "now_ms")
-        checks.identifier(chat, "chat", 128)
-        return await self._engine.read(partial(memory.preferences, owner=owner))
+        work = partial(
+            memory.preferences,
+            owner=owner,
+            ring=self._ring,
+            now_ms=checks.whole(now_ms, "now_ms"),
+            chat=checks.identifier(chat, "chat", PLACE_MAX),
+        )
+        return await self._engine.read(owner, work)
 
     async def append(
         self,
@@ -107,13 +146,13 @@ class SqlStore:
             expected_generation=checks.whole(expected_generation, "expected_generation"),
             expires_at_ms=checks.whole(now_ms, "now_ms") + checks.whole(ttl_ms, "ttl_ms", 1),
         )
-        return await self._engine.write(work)
+        return await self._engine.write(owner, work)
 
     async def clear(self, owner: Owner, *, now_ms: int) -> int:
         """Drop the window and return the new generation."""
         _check_owner(owner)
         checks.whole(now_ms, "now_ms")
-        return await self._engine.write(partial(people.clear, owner=owner))
+        return await self._engine.write(owner, partial(people.clear, owner=owner))
 
     async def propose(
         self,
@@ -127,8 +166,10 @@ class SqlStore:
         """Make a card for the person to press; nothing is remembered yet.
 
         Raises:
-            PreferenceChanged: If the revision is not the expected one.
+            PreferenceChanged: If the revision is not the expected one, or the words were said
+                before the last "forget".
             SigningKeyMissing: If the store was opened without a signing key.
+            StoreKeyMissing: If there is a value and the ring has not the key that it takes.
         """
         _check_owner(owner)
         if not isinstance(proposal, Proposal):
@@ -139,13 +180,15 @@ class SqlStore:
             memory.propose,
             owner=owner,
             proposal=proposal,
-            now_ms=checks.whole(now_ms, "now_ms"),
+            act=self._act(now_ms, channel),
             expected_revision=expected_revision,
             card_id=self._entropy(CARD_ID_BYTES),
             salt=self._entropy(SALT_BYTES),
             keys=self._signing_keys(),
+            ring=self._ring,
         )
-        return await self._engine.write(work)
+        await self._sweep(owner.tenant, now_ms, SWEPT_BY_THE_WAY)
+        return await self._engine.write(owner, work)
 
     async def approve(
         self, owner: Owner, token: str, *, now_ms: int, channel: str = DIRECT
@@ -155,7 +198,7 @@ class SqlStore:
         Raises:
             SigningKeyMissing: If the store was opened without a signing key.
         """
-        return await self._press(owner, token, approve=True, now_ms=now_ms)
+        return await self._press(owner, token, approve=True, now_ms=now_ms, channel=channel)
 
     async def cancel(
         self, owner: Owner, token: str, *, now_ms: int, channel: str = DIRECT
@@ -165,23 +208,89 @@ class SqlStore:
         Raises:
             SigningKeyMissing: If the store was opened without a signing key.
         """
-        return await self._press(owner, token, approve=False, now_ms=now_ms)
+        return await self._press(owner, token, approve=False, now_ms=now_ms, channel=channel)
 
     async def forget(
         self, owner: Owner, key: str | None, *, now_ms: int, channel: str = DIRECT
     ) -> ForgetResult:
-        """Forget one key, or everything for None, and read back what is left where."""
+        """Forget one key, or everything for None, and read back what is left where.
+
+        Raises:
+            StoreKeyMissing: If other values remain and the ring has not the key to seal them anew.
+        """
         _check_owner(owner)
         if key is not None:
             checks.identifier(key, "key", KEY_MAX)
+        act = self._act(now_ms, channel)
+        await self._sweep(owner.tenant, now_ms, SWEPT_BY_THE_WAY)
+        return await self._take_away(
+            owner,
+            partial(memory.forget, owner=owner, key=key, act=act, ring=self._ring),
+            lambda revision: partial(memory.read_back, owner=owner, key=key, revision=revision),
+        )
+
+    async def inspect(self, owner: Owner, *, now_ms: int) -> Inspection:
+        """Read everything that is held of a person, the ledger included, in one transaction.
+
+        Raises:
+            StoreKeyMissing: If there is a value and the ring has not the key that it takes.
+        """
+        _check_owner(owner)
         checks.whole(now_ms, "now_ms")
-        revision, files = await self._engine.erase(
-            partial(memory.forget, owner=owner, key=key, now_ms=now_ms), always=True
+        work = partial(personal.inspect, owner=owner, ring=self._ring, now_ms=now_ms)
+        return await self._engine.write(owner, work)
+
+    async def erase(
+        self, owner: Owner, *, now_ms: int, keep_ledger: bool = False, channel: str = DIRECT
+    ) -> ForgetResult:
+        """Take a person out: values, cards, window and, unless the policy keeps it, the ledger.
+
+        What stays is a tombstone without content, so that a writer who began before cannot bring
+        anything back.
+        """
+        _check_owner(owner)
+        if not isinstance(keep_ledger, bool):
+            raise InvalidInput(field="keep_ledger")
+        act = self._act(now_ms, channel)
+        return await self._take_away(
+            owner,
+            partial(personal.erase, owner=owner, act=act, ring=self._ring, keep_ledger=keep_ledger),
+            lambda revision: partial(
+                personal.read_back_erased, owner=owner, revision=revision, keep_ledger=keep_ledger
+            ),
         )
-        rows = await self._engine.read(
-            partial(memory.read_back, owner=owner, key=key, revision=revision)
-        )
-        return ForgetResult(revision=revision, verified=rows + files)
+
+    async def sweep(self, tenant: str, *, now_ms: int) -> int:
+        """Take away what ran out in a tenant, whoever's it is; return of how many people.
+
+        Writes do a little of it on their way; this is for a clock. At most ``SWEPT_AT_ONCE``
+        people a call.
+        """
+        checks.identifier(tenant, "tenant", TENANT_MAX)
+        return await self._sweep(tenant, checks.whole(now_ms, "now_ms"), SWEPT_AT_ONCE)
+
+    async def rotate_keys(self, tenant: str) -> KeyRotation:
+        """Wrap each data key of a tenant by the newest key of the ring.
+
+        Raises:
+            StoreKeyMissing: If the ring is empty.
+        """
+        checks.identifier(tenant, "tenant", TENANT_MAX)
+        newest, after = self._ring.newest, ""
+        counts = {"current": 0, "rewrapped": 0, "lost": 0}
+        while found := await self._engine.read(
+            tenant, partial(personal.data_keys, tenant=tenant, after=after, most=SWEPT_AT_ONCE)
+        ):
+            for person, ring_id in found:
+                after = person
+                if ring_id == newest:
+                    counts["current"] += 1
+                    continue
+                owner = Owner(tenant=tenant, person=person)
+                work = partial(personal.rewrap, owner=owner, ring=self._ring)
+                done, _ = await self._engine.erase(owner, work)
+                counts["rewrapped" if done else "lost"] += 1
+        return KeyRotation(**counts)
 
     async def close(self) -> None:
         """Let go of everything held; a closed store refuses all work."""
@@ -201,22 +310,63 @@ class SqlStore:
         await self.close()
 
     async def _press(
-        self, owner: Owner, token: str, *, approve: bool, now_ms: int
+        self, owner: Owner, token: str, *, approve: bool, now_ms: int, channel: str
     ) -> ConsentResult:
         _check_owner(owner)
         if not isinstance(token, str):
             raise InvalidInput(field="token")
-        checks.whole(now_ms, "now_ms")
         work = partial(
             memory.press,
             owner=owner,
             token=token,
             approve=approve,
-            now_ms=now_ms,
+            act=self._act(now_ms, channel),
             keys=self._signing_keys(),
+            ring=self._ring,
         )
-        result, files = await self._engine.erase(work)
+        result, files = await self._engine.erase(owner, work)
         return result.model_copy(update={"verified": files}) if files else result
+
+    async def _take_away(
+        self,
+        owner: Owner,
+        work: Callable[[Session], int],
+        read_back: Callable[[int], Callable[[Session], tuple[SurfaceCheck, ...]]],
+    ) -> ForgetResult:
+        """Commit, read every surface back, and try again where something was left."""
+        revision, files = await self._engine.erase(owner, work, always=True)
+        for attempt in range(1, ATTEMPTS + 1):
+            rows = await self._engine.read(owner, read_back(revision))
+            result = ForgetResult(revision=revision, verified=rows + files, attempts=attempt)
+            if result.complete or attempt == ATTEMPTS:
+                break
+            tidy = partial(personal.tidy, owner=owner)
+            _, files = await self._engine.erase(owner, tidy, always=True)
+        return result
+
+    async def _sweep(self, tenant: str, now_ms: int, most: int) -> int:
+        """Clean up after a few people: somebody who never comes back would leave theirs for ever.
+
+        Each in a transaction of their own, so that nobody waits for another person's row.
+        """
+        gone = await self._engine.read(
+            tenant, partial(personal.run_out, tenant=tenant, now_ms=now_ms, most=most)
+        )
+        for person in gone:
+            owner = Owner(tenant=tenant, person=person)
+            act = Act(at_ms=now_ms, channel=SWEEPER, policy=self._policy)
+            work = partial(memory.clean_up, owner=owner, act=act, ring=self._ring)
+            # Values that cannot be sealed anew stay; that is their owner's trouble, nobody else's.
+            with suppress(StoreKeyMissing):
+                await self._engine.erase(owner, work)
+        return len(gone)
+
+    def _act(self, now_ms: int, channel: str) -> Act:
+        return Act(
+            at_ms=checks.whole(now_ms, "now_ms"),
+            channel=checks.identifier(channel, "channel", PLACE_MAX),
+            policy=self._policy,
+        )
 
     def _signing_keys(self) -> tuple[bytes, ...]:
         if not self._keys:

@@ -1,10 +1,11 @@
 """The tables, in SQLAlchemy Core. Migrations create them; a test keeps the two the same.
 
-Values live in one table alone, ``store_vault``, whose rows are all of one size, are never deleted
-and never change their size. The reason is a property of SQLite's B-trees: ``secure_delete``
-overwrites a row that is deleted, but rows that move to another page when pages are split or merged
-can leave a copy behind that nothing ever overwrites (seen about once in 5,000 deletions with rows
-of mixed sizes). A row that never moves leaves none: to forget is to overwrite it where it is.
+Values and data keys live in one table alone, ``store_vault``, sealed (``stores.sealing``). Its rows
+are all of one size, are never deleted and never change their size. The reason is a property of
+SQLite's B-trees: ``secure_delete`` overwrites a row that is deleted, but rows that move to another
+page when pages are split or merged can leave a copy behind that nothing ever overwrites (seen about
+once in 5,000 deletions with rows of mixed sizes). A row that never moves leaves none: to forget is
+to overwrite it where it is.
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    and_,
     literal_column,
 )
 
+from stores.records import PRIVATE
+from stores.sealing import SEALED_BYTES
+
 VERSION_TABLE: Final = "store_schema"
 """Where the schema's revision is written; not alembic's default, so that a file can be shared."""
-
-SLOT_BYTES: Final = 256
-"""Size of every value's place in the vault: salt, length, value, zeros."""
 
 OWNER_TAG_BYTES: Final = 32
 """Size of an owner's fingerprint in the vault; a fixed size, as ids have none."""
@@ -46,6 +48,10 @@ def _owner() -> tuple[Column[str], Column[str]]:
     )
 
 
+def _scope() -> Column[str]:
+    return Column("scope", String(128), nullable=False, server_default=PRIVATE)
+
+
 def _of_a_person() -> ForeignKeyConstraint:
     return ForeignKeyConstraint(
         ["tenant", "person"], ["store_people.tenant", "store_people.person"], ondelete="CASCADE"
@@ -58,6 +64,9 @@ people = Table(
     *_owner(),
     Column("revision", BigInteger, nullable=False),
     Column("forgotten_at_ms", BigInteger),
+    Column("key_slot", _SLOT_NUMBER),
+    Column("key_revision", BigInteger),
+    Column("ring_id", String(16)),
     sqlite_with_rowid=False,
 )
 
@@ -91,8 +100,18 @@ preferences = Table(
     Column("forgotten_at_ms", BigInteger),
     Column("revision", BigInteger, nullable=False),
     Column("slot", _SLOT_NUMBER),
+    Column("expires_at_ms", BigInteger),
+    _scope(),
     _of_a_person(),
     sqlite_with_rowid=False,
+)
+ending = and_(preferences.c.slot.is_not(None), preferences.c.expires_at_ms.is_not(None))
+Index(
+    "store_preferences_ending",
+    preferences.c.tenant,
+    preferences.c.expires_at_ms,
+    sqlite_where=ending,
+    postgresql_where=ending,
 )
 
 cards = Table(
@@ -108,6 +127,8 @@ cards = Table(
     Column("status", String(16), nullable=False),
     Column("value_tag", String(64), nullable=False),
     Column("slot", _SLOT_NUMBER),
+    Column("value_expires_at_ms", BigInteger),
+    _scope(),
     _of_a_person(),
     sqlite_with_rowid=False,
 )
@@ -127,8 +148,27 @@ vault = Table(
     Column("slot", _SLOT_NUMBER, primary_key=True, autoincrement=True),
     Column("owner", LargeBinary(OWNER_TAG_BYTES), nullable=False),
     Column("vacant", Integer, nullable=False),
-    Column("body", LargeBinary(SLOT_BYTES), nullable=False),
+    Column("body", LargeBinary(SEALED_BYTES), nullable=False),
 )
 vacant = vault.c.vacant == literal_column("1")
 Index("store_vault_vacant", vault.c.slot, sqlite_where=vacant, postgresql_where=vacant)
 Index("store_vault_owner", vault.c.owner)
+
+ledger = Table(
+    "store_ledger",
+    metadata,
+    *_owner(),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", String(16), nullable=False),
+    Column("key", String(64)),
+    Column("purpose", String(300), nullable=False),
+    Column("scope", String(128), nullable=False),
+    Column("channel", String(128), nullable=False),
+    Column("policy", String(128), nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("expires_at_ms", BigInteger),
+    Column("card_id", String(64)),
+    _of_a_person(),
+    sqlite_with_rowid=False,
+)

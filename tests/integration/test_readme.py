@@ -38,6 +38,7 @@ async def test_the_wiring_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         **vars(wiring),
         "agent": LlmAgent(name="town", model=model, tools=[wiring.search_places]),
         "signing_key": b"k" * 32,
+        "store_key": b"s" * 32,
     }
     exec(compile(wiring_of("README.md"), "README.md", "exec"), names)  # noqa: S102 - it is ours
     sessions = InMemorySessionService()

@@ -152,7 +152,9 @@ class Town:
 
 @pytest.fixture(name="store")
 async def _store(tmp_path: Path) -> AsyncIterator[ContextStore]:
-    store = open_store(f"sqlite+aiosqlite:///{tmp_path}/town.db", signing_keys=[KEY])
+    store = open_store(
+        f"sqlite+aiosqlite:///{tmp_path}/town.db", signing_keys=[KEY], store_keys=[KEY]
+    )
     yield store
     await store.close()
 

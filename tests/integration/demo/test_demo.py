@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from local_agent import cli
-from local_agent.demo import findings, script
+from local_agent.demo import evidence, findings, script
 from local_agent.settings import OFFLINE_MODEL
 from tests.support.logs import logging_restored
 
@@ -117,10 +117,14 @@ def test_requests_are_the_bytes_that_were_measured(report, out):
 
 
 def test_copies_of_the_store_show_the_difference(out):
-    """The copy from before forgetting holds the value, the later one does not; both can be read."""
+    """Invariant 8: the copy from before holds the value sealed, the later one in no form."""
     copies = out / "copies"
+    value, *sealed = evidence.forms_of(script.VALUE, copies / "before_forget.db")
+    assert len(sealed) == 2
     for name, holds in (("before_forget.db", True), ("after_forget.db", False)):
-        assert (script.VALUE.encode() in (copies / name).read_bytes()) is holds
+        content = (copies / name).read_bytes()
+        assert value not in content
+        assert [body in content for body in sealed] == [holds, holds]
         with closing(sqlite3.connect(copies / name)) as database:
             assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 

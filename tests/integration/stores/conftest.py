@@ -10,6 +10,7 @@ from stores.open import open_store
 pytest.register_assert_rewrite("stores.conformance")
 
 KEY = b"a signing key of these tests alone"
+STORE_KEY = b"a store key of these tests alone, long enough"
 
 
 class File:
@@ -20,7 +21,8 @@ class File:
         self.url = f"sqlite+aiosqlite:///{path}"
 
     def open(self, **options):
-        return open_store(self.url, **{"signing_keys": [KEY], "synchronous": "OFF", **options})
+        keys = {"signing_keys": [KEY], "store_keys": [STORE_KEY]}
+        return open_store(self.url, **{**keys, "synchronous": "OFF", **options})
 
     def bytes(self) -> bytes:
         """Return what is in the file and in every file whose name begins like it."""

@@ -7,7 +7,8 @@ import pytest
 
 from stores.errors import StoreUnavailable
 from stores.records import CardStatus, ConsentResult, Outcome, Owner, Preferences, Proposal
-from stores.sql import vault
+from stores.sealing import KeyRing
+from tests.integration.stores.conftest import STORE_KEY
 
 NOW = 1_000_000
 ANN = Owner(tenant="town", person="ann")
@@ -33,12 +34,21 @@ def same_but(column):
     )
 
 
-@pytest.mark.parametrize("column", ["purpose", "value_tag", "slot", "expires_at_ms", "key"])
+@pytest.mark.parametrize(
+    "column",
+    ["purpose", "value_tag", "slot", "expires_at_ms", "key", "scope", "value_expires_at_ms"],
+)
 async def test_swapped_columns_prove_nothing(file, column):
     """A card whose row was given another card's content cannot be applied (11)."""
     async with file.open() as store:
         first = await store.propose(ANN, proposal(ANN), now_ms=NOW)
-        other = Proposal(key="food", purpose="to cook", value="of somebody else")
+        other = Proposal(
+            key="food",
+            purpose="to cook",
+            value="of somebody else",
+            scope="their group",
+            expires_at_ms=NOW * 2,
+        )
         await store.propose(BEN, other, now_ms=NOW + 1)
         bare = file.bare()
         assert bare.execute(same_but(column)).rowcount == 2
@@ -111,7 +121,19 @@ async def test_a_value_that_was_changed_proves_nothing(file, change):
         card = await store.propose(ANN, proposal(ANN), now_ms=NOW)
         bare = file.bare()
         if change == "another value":
-            bare.execute("UPDATE store_vault SET body = ?", (vault.pack(b"s" * 16, "coffee"),))
+            # The attacker has the ring key, too, and seals a value of their own for this person.
+            ring = KeyRing([STORE_KEY])
+            [wrapped] = [
+                body
+                for (body,) in bare.execute(
+                    "SELECT v.body FROM store_vault v JOIN store_people p ON p.key_slot = v.slot"
+                )
+            ]
+            body = ring.seal(ring.unwrap(ANN, wrapped), ANN, "drink", b"s" * 16, "coffee")
+            bare.execute(
+                "UPDATE store_vault SET body = ? WHERE slot = (SELECT slot FROM store_cards)",
+                (body,),
+            )
         else:
             bare.execute("UPDATE store_cards SET slot = NULL")
         bare.close()

@@ -135,7 +135,7 @@ async def test_a_newer_schema(file):
     await store.close()
     assert file.path.read_bytes() == before
     bare = file.bare()
-    bare.execute("UPDATE store_schema SET version_num = '0001'")
+    bare.execute("UPDATE store_schema SET version_num = '0002'")
     bare.close()
     assert await intact(file)
 
@@ -272,8 +272,8 @@ async def test_a_migration_that_fails_leaves_nothing(file, monkeypatch):
     """A migration and the record of it are one: after a failure the file is as it was."""
     upgrade = migrate.upgrade
 
-    def half(connection):
-        upgrade(connection)
+    def half(connection, ring):
+        upgrade(connection, ring)
         connection.exec_driver_sql("SELECT nonsense")
 
     monkeypatch.setattr(migrate, "upgrade", half)

@@ -6,6 +6,7 @@ import random
 import pytest
 
 from stores.records import CardAction, Owner, Proposal
+from stores.sealing import SEALED_BYTES
 from stores.sql import sqlite, vault
 
 NOW = 1_000_000
@@ -28,21 +29,48 @@ def ann(number=0):
     return Owner(tenant="town", person=f"{random.Random(number).getrandbits(64):x}")
 
 
+def sealed(file):
+    """Return what the vault holds: a value and a data key each, as they stand in the file."""
+    bare = file.bare()
+    rows = bare.execute("SELECT body FROM store_vault WHERE vacant = 0").fetchall()
+    bare.close()
+    return [body for (body,) in rows]
+
+
+def left(file, bodies):
+    """Count those that are still in a file."""
+    content = file.bytes()
+    return sum(body in content for body in bodies)
+
+
 async def test_bytes_are_gone_after_forget(file):
-    """The value is in the files before, and in none of them after forget, store still open (8)."""
+    """No value is ever in a file unsealed; sealed it is there before forget, and not after (8)."""
     async with file.open() as store:
         await remember(store, ann(), secret(1))
         waiting = await store.propose(ann(), proposal(secret(2)), now_ms=NOW)
-        assert secret(1).encode() in file.bytes()
-        assert secret(2).encode() in file.bytes()
+        before = sealed(file)
+        assert (len(before), left(file, before)) == (3, 3)
+        assert b"secret-" not in file.bytes()
         result = await store.forget(ann(), "drink", now_ms=NOW)
         assert {check.surface: check.remaining for check in result.verified} == dict.fromkeys(
-            ("preferences", "cards", "journal", "vault", "wal", "files"), 0
+            ("preferences", "cards", "journal", "vault", "data_key", "wal", "files"), 0
         )
-        assert secret(1).encode() not in file.bytes()
-        assert secret(2).encode() not in file.bytes()
+        assert (sealed(file), left(file, before)) == ([], 0)
         assert waiting.token
     assert b"secret-" not in file.bytes()
+
+
+async def test_what_remains_is_sealed_anew(file):
+    """Forgetting one of two leaves no byte of the old data key, nor of what it sealed (8)."""
+    async with file.open() as store:
+        await remember(store, ann(), secret(1))
+        await remember(store, ann(), secret(2), key="food")
+        before = sealed(file)
+        result = await store.forget(ann(), "drink", now_ms=NOW)
+        assert result.complete
+        assert (len(before), len(sealed(file)), left(file, before)) == (3, 2, 0)
+        kept = await store.preferences(ann(), now_ms=NOW)
+        assert {key: one.value for key, one in kept.values.items()} == {"food": secret(2)}
 
 
 @pytest.mark.parametrize("how", ["cancelled", "replaced", "stale", "expired", "by card"])
@@ -50,6 +78,7 @@ async def test_bytes_are_gone_however_a_value_ends(file, how):
     """A value that was turned down, replaced, overtaken or ran out leaves no bytes either (8)."""
     async with file.open() as store:
         card = await store.propose(ann(), proposal(secret(1)), now_ms=NOW)
+        before = sealed(file)
         later = NOW
         if how == "cancelled":
             await store.cancel(ann(), card.token, now_ms=NOW)
@@ -67,7 +96,8 @@ async def test_bytes_are_gone_however_a_value_ends(file, how):
             ask = await store.propose(ann(), undo, now_ms=NOW)
             result = await store.approve(ann(), ask.token, now_ms=NOW)
             assert [check.remaining for check in result.verified] == [0, 0]
-        assert secret(1).encode() not in file.bytes()
+        assert (len(before), left(file, before)) == (2, 0)
+        assert b"secret-" not in file.bytes()
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -78,36 +108,33 @@ async def test_slots_never_move(file, seed):
     leave copies behind. The same load on rows of mixed sizes leaves about one in some thousand.
     """
     chance = random.Random(seed)
-    alive: dict[int, tuple[Owner, str]] = {}
-    gone: list[str] = []
+    alive: dict[int, tuple[Owner, bytes]] = {}
+    gone: list[bytes] = []
 
     def churn(session):
         for _ in range(1_500):
-            number = len(alive) + len(gone)
-            owner, value = ann(number), secret(number) + "z" * chance.randrange(100)
-            slot = vault.put(session, owner, chance.randbytes(16), value)
-            alive[slot] = (owner, value)
+            owner, body = ann(len(alive) + len(gone)), chance.randbytes(SEALED_BYTES)
+            alive[vault.fill(session, owner, body)] = (owner, body)
             if chance.random() < 0.6:
                 leaving = chance.choice(list(alive))
-                owner, value = alive.pop(leaving)
+                owner, body = alive.pop(leaving)
                 vault.wipe(session, owner, leaving)
-                gone.append(value)
+                gone.append(body)
 
     engine = sqlite.SqliteEngine(file.path, synchronous="OFF")
     for _ in range(3):
-        await engine.erase(churn)
+        await engine.erase(ann(), churn)
     content = file.bytes()
     await engine.close()
-    assert [value for value in gone if value.encode() in content] == []
-    assert [
-        value for _, value in alive.values() if content.count(value.encode() + b"\0") != 1
-    ] == []
+    assert [body for body in gone if body in content] == []
+    assert [body for _, body in alive.values() if content.count(body) != 1] == []
 
 
 async def test_people_come_and_go(file):
     """Many people remembering and forgetting through the port leave nothing behind (8)."""
     chance = random.Random(1)
-    alive, gone = {}, []
+    alive: dict[int, str] = {}
+    gone: list[bytes] = []
     async with file.open() as store:
         for number in range(200):
             value = secret(number)
@@ -115,10 +142,12 @@ async def test_people_come_and_go(file):
             alive[number] = value
             if chance.random() < 0.5:
                 leaving = chance.choice(list(alive))
-                gone.append(alive.pop(leaving))
+                del alive[leaving]
+                before = set(sealed(file))
                 assert (await store.forget(ann(leaving), None, now_ms=NOW)).complete
-        content = file.bytes()
-        assert [value for value in gone if value.encode() in content] == []
+                gone += before - set(sealed(file))
+        assert len(gone) > 150
+        assert left(file, gone) == 0
         for number, value in alive.items():
             kept = await store.preferences(ann(number), now_ms=NOW)
             assert kept.values["drink"].value == value
@@ -128,17 +157,18 @@ async def test_a_reader_elsewhere_is_told_and_made_up_for(file):
     """A reader elsewhere can keep the WAL: the result says so, and the next write clears it."""
     async with file.open(busy_timeout_ms=50) as store:
         await remember(store, ann(), secret(1))
+        before = sealed(file)
         reader = file.bare()
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM store_vault").fetchone()
         result = await store.forget(ann(), None, now_ms=NOW)
-        left = {check.surface for check in result.verified if not check.gone}
-        assert left == {"wal", "files"}
-        assert not result.complete
+        found = {check.surface for check in result.verified if not check.gone}
+        assert found == {"wal", "files"}
+        assert (result.complete, result.attempts) == (False, 3)
         reader.execute("COMMIT")
         reader.close()
         await store.clear(ann(2), now_ms=NOW)
-        assert secret(1).encode() not in file.bytes()
+        assert left(file, before) == 0
         again = await store.forget(ann(), None, now_ms=NOW)
         assert again.complete
 
@@ -149,25 +179,26 @@ def test_a_crash_before_the_wal_was_emptied_is_made_up_for(file):
     async def before():
         async with file.open(busy_timeout_ms=50) as store:
             await remember(store, ann(), secret(1))
+            bodies = sealed(file)
             reader = file.bare()
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM store_vault").fetchone()
             await store.forget(ann(), None, now_ms=NOW)
             kept = {path: path.read_bytes() for path in file.path.parent.iterdir()}
             reader.close()
-        return kept
+        return kept, bodies
 
-    kept = asyncio.run(before())
+    kept, bodies = asyncio.run(before())
     for path in file.path.parent.iterdir():
         path.unlink()
     for path, content in kept.items():  # as the disk looked at that moment, without anybody's locks
         if not path.name.endswith("-shm"):
             path.write_bytes(content)
-    assert secret(1).encode() in file.bytes()
+    assert left(file, bodies) == 2
 
     async def after():
         async with file.open() as store:
-            assert secret(1).encode() not in file.bytes()
+            assert left(file, bodies) == 0
             assert (await store.preferences(ann(), now_ms=NOW)).values == {}
 
     asyncio.run(after())
@@ -180,7 +211,7 @@ async def test_large_files_are_not_searched(file, monkeypatch):
         await remember(store, ann(), secret(1))
         result = await store.forget(ann(), None, now_ms=NOW)
     surfaces = [check.surface for check in result.verified]
-    assert surfaces == ["preferences", "cards", "journal", "vault", "wal"]
+    assert surfaces == ["preferences", "cards", "journal", "vault", "data_key", "wal"]
 
 
 async def test_what_one_person_forgets_others_keep(file):
@@ -198,6 +229,7 @@ async def test_a_slow_writer_cannot_bring_it_back(file):
         await remember(store, ann(), secret(1))
         seen = await store.snapshot(ann(), now_ms=NOW)
         card = await store.propose(ann(), proposal(secret(1)), now_ms=NOW)
+        before = sealed(file)
         await store.forget(ann(), None, now_ms=NOW)
         with pytest.raises(Exception, match="preferences changed"):
             await store.append(
@@ -213,4 +245,4 @@ async def test_a_slow_writer_cannot_bring_it_back(file):
                 ann(), proposal(secret(1)), now_ms=NOW, expected_revision=seen.revision
             )
         assert (await store.approve(ann(), card.token, now_ms=NOW)).outcome == "stale"
-        assert secret(1).encode() not in file.bytes()
+        assert left(file, before) == 0

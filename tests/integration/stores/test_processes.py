@@ -8,7 +8,7 @@ import sys
 import time
 
 from stores.records import Owner, Proposal
-from tests.integration.stores.conftest import KEY
+from tests.integration.stores.conftest import KEY, STORE_KEY
 
 NOW = 1_000_000
 ANN = Owner(tenant="town", person="ann")
@@ -22,7 +22,7 @@ from stores.records import Owner, Proposal
 ANN = Owner(tenant="town", person="ann")
 NOW = 1_000_000
 url, name, start = sys.argv[1], sys.argv[2], float(sys.argv[3])
-store = open_store(url, signing_keys=[KEY], synchronous="OFF")
+store = open_store(url, signing_keys=[KEY], store_keys=[KEY * 2], synchronous="OFF")
 time.sleep(max(0, start - time.time()))
 
 async def append(number):
@@ -35,7 +35,7 @@ async def append(number):
         except StoreError as error:
             if error.error_code != "CONVERSATION_CHANGED":
                 raise
-""".replace("KEY", repr(KEY))
+""".replace("KEY * 2", repr(STORE_KEY)).replace("KEY", repr(KEY))
 
 
 def together(url, body, names):
@@ -70,7 +70,7 @@ def test_first_starts_race(file):
     generations = together(file.url, FIRST_START, ["a", "b", "c"])
     assert sorted(generations) == [1, 2, 3]
     bare = file.bare()
-    assert bare.execute("SELECT * FROM store_schema").fetchall() == [("0001",)]
+    assert bare.execute("SELECT * FROM store_schema").fetchall() == [("0002",)]
     bare.close()
 
 

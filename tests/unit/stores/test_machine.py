@@ -46,7 +46,9 @@ class StoreMachine(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.loop = asyncio.new_event_loop()
-        self.store = open_store("sqlite+aiosqlite://", signing_keys=[b"k" * 32])
+        self.store = open_store(
+            "sqlite+aiosqlite://", signing_keys=[b"k" * 32], store_keys=[b"s" * 32]
+        )
         self.model = Reference()
         self.now = 1_000_000
 

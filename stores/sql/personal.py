@@ -1,0 +1,116 @@
+"""Transactions a person or an operator asks for: inspection, erasure, rotation of the key ring."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stores.errors import StoreKeyMissing
+from stores.ledger import Inspection, LedgerKind
+from stores.records import PRIVATE, Owner, SurfaceCheck
+from stores.sealing import KeyRing
+from stores.sql import events, memory, people, statements, vault
+from stores.sql.events import Act
+from stores.sql.safe import Safe
+from stores.sql.session import Row, Session
+
+ERASED_SURFACES: Final = (*memory.SURFACES, "ledger")
+"""What is counted by reading back after "erase", in the order of the statement."""
+
+
+def inspect(session: Session, owner: Owner, ring: KeyRing, *, now_ms: int) -> Inspection:
+    """Read everything that is held of a person."""
+    mine = {"tenant": owner.tenant, "person": owner.person}
+    found = session.rows(statements.PERSON_HELD, **mine)
+    if not found:
+        return Inspection(owner=owner)
+    revision, forgotten_at_ms, generation, written_under, window_expires_at_ms, window = found[0]
+    alive = window is not None and written_under == revision and now_ms < window_expires_at_ms
+    values = session.rows(
+        statements.PREFERENCES,
+        **mine,
+        owner_tag=vault.tag_of(owner),
+        now_ms=now_ms,
+        everywhere=1,
+        chat=PRIVATE,
+    )
+    waiting = session.rows(statements.OPEN_CARDS, **mine, now_ms=now_ms, revision=revision)
+    return Inspection(
+        owner=owner,
+        revision=revision,
+        generation=generation or 0,
+        forgotten_at_ms=forgotten_at_ms,
+        values=memory.opened(values, owner, ring),
+        open_cards=waiting[0][0],
+        window=window if alive else None,
+        window_expires_at_ms=window_expires_at_ms if alive else None,
+        events=events.read(session, owner),
+    )
+
+
+def erase(session: Session, owner: Owner, *, act: Act, ring: KeyRing, keep_ledger: bool) -> int:
+    """Take a person out but for the tombstone, and return the new revision."""
+    person = people.find(session, owner)
+    people.ensure(session, person)
+    mine = {"tenant": owner.tenant, "person": owner.person}
+    safe = Safe(session, person, ring)
+    for slot, _ in session.rows(statements.LIVE_SLOTS, **mine):
+        safe.end(slot)
+    session.rows(statements.DROP_CARDS, **mine)
+    session.rows(statements.DROP_PREFERENCES, **mine)
+    revision = people.change_revision(session, person)
+    memory.entomb(session, person, act.at_ms)
+    safe.renew(revision, always=True)
+    if keep_ledger:
+        events.note(session, owner, act, LedgerKind.FORGOTTEN, key=None, revision=revision)
+    else:
+        session.rows(statements.DROP_EVENTS, **mine)
+    return revision
+
+
+def read_back_erased(
+    session: Session, owner: Owner, revision: int, *, keep_ledger: bool
+) -> tuple[SurfaceCheck, ...]:
+    """Count what is left of a person who was erased, surface by surface."""
+    counts = session.rows(
+        statements.READ_BACK_ERASED,
+        tenant=owner.tenant,
+        person=owner.person,
+        owner_tag=vault.tag_of(owner),
+        revision=revision,
+    )[0]
+    return tuple(
+        SurfaceCheck(surface=surface, remaining=count)
+        for surface, count in zip(ERASED_SURFACES, counts, strict=True)
+        if surface != "ledger" or not keep_ledger
+    )
+
+
+def tidy(session: Session, owner: Owner) -> None:
+    """Wipe slots of a person that nothing refers to: what an attempt to forget left behind."""
+    for (slot,) in session.rows(
+        statements.ORPHANS,
+        tenant=owner.tenant,
+        person=owner.person,
+        owner_tag=vault.tag_of(owner),
+    ):
+        vault.wipe(session, owner, slot)
+
+
+def run_out(session: Session, tenant: str, *, now_ms: int, most: int) -> list[str]:
+    """Return people of a tenant of whom something ran out."""
+    found = session.rows(statements.RUN_OUT, tenant=tenant, now_ms=now_ms, most=most)
+    return list(dict.fromkeys(person for (person,) in found))
+
+
+def data_keys(session: Session, tenant: str, *, after: str, most: int) -> list[Row]:
+    """Return people who have a data key, with the id of the ring key that wraps it."""
+    return session.rows(statements.DATA_KEYS, tenant=tenant, after=after, most=most)
+
+
+def rewrap(session: Session, owner: Owner, ring: KeyRing) -> bool:
+    """Wrap a person's data key by the newest ring key; tell whether that could be done."""
+    try:
+        Safe(session, people.find(session, owner), ring).rewrap()
+    except StoreKeyMissing:
+        return False
+    return True
