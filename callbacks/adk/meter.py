@@ -3,73 +3,119 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 from callbacks.context.budget import Budget
 from callbacks.context.errors import (
     BudgetExceeded,
     ContextError,
     CounterFailed,
-    InvalidCount,
     UnitMismatch,
 )
 from callbacks.counting.counter import Counter
+from callbacks.counting.cuts import Cut, fullest
 from callbacks.counting.request import CountRequest
+from callbacks.counting.verdict import CallAllowance, DecidingCounter, Verdict, decide_with
 
 REMEMBERED_COUNTS = 256
-"""Counts kept by fingerprint, so that the gate does not ask again for what was just asked."""
+"""Verdicts kept by fingerprint, so that the gate does not ask again for what was just asked."""
+
+T = TypeVar("T")
 
 
 class Meter:
-    """Counts whole requests in the budget's unit, each distinct request once."""
+    """Decides about whole requests in the budget's unit, each distinct request once."""
 
     def __init__(self, counter: Counter, budget: Budget) -> None:
         """Bind a counter to a budget; units are compared at each measurement."""
         self.counter = counter
         self.budget = budget
-        self._known: OrderedDict[str, int] = OrderedDict()
+        self._known: OrderedDict[str, Verdict] = OrderedDict()
 
-    async def measure(self, request: CountRequest) -> int:
-        """Return the size of the whole request in the budget's unit.
+    @property
+    def decides(self) -> bool:
+        """Whether the counter can prove that a request fits."""
+        return isinstance(self.counter, DecidingCounter)
+
+    async def verdict(self, request: CountRequest, calls: CallAllowance | None = None) -> Verdict:
+        """Return whether the whole request is within the budget, and what made that certain.
 
         Raises:
             ContextError: With COUNTER_UNIT_MISMATCH, COUNT_UNAVAILABLE or INVALID_COUNTER_RESULT.
         """
-        key = request.fingerprint
-        known = self._known.get(key)
+        known = self._known.get(request.fingerprint)
         if known is not None:
             return known
-        if self.counter.unit != self.budget.unit:
-            raise UnitMismatch(
-                numbers={"counter": str(self.counter.unit), "budget": self.budget.unit}
-            )
-        units = await self._asked(request)
-        # bool is an int to Python, but True is no count.
-        if type(units) is not int or units < 0:
-            raise InvalidCount
-        self._known[key] = units
-        while len(self._known) > REMEMBERED_COUNTS:
-            self._known.popitem(last=False)
-        return units
+        self._same_unit()
+        deciding = decide_with(self.counter, request, self.budget.limit, calls)
+        return self._remember(request, await _contained(deciding))
 
-    async def require(self, request: CountRequest) -> int:
-        """Return the size of a request that fits.
+    async def measure(self, request: CountRequest, calls: CallAllowance | None = None) -> int:
+        """Return the size of the whole request in the budget's unit, or a bound that fits.
+
+        Raises:
+            ContextError: With COUNTER_UNIT_MISMATCH, COUNT_UNAVAILABLE or INVALID_COUNTER_RESULT.
+        """
+        return (await self.verdict(request, calls)).bound
+
+    async def fullest(
+        self, candidates: Sequence[Callable[[], CountRequest]], calls: CallAllowance
+    ) -> Cut:
+        """Return the first of ever smaller candidates that fits, by bisection.
+
+        Raises:
+            ContextError: As `verdict`.
+        """
+        self._same_unit()
+        searching = fullest(candidates, self.budget.limit, counter=self.counter, calls=calls)
+        cut = await _contained(searching)
+        if cut.index is not None:
+            self._remember(candidates[cut.index](), cut.verdict)
+        return cut
+
+    async def require(self, request: CountRequest, calls: CallAllowance | None = None) -> Verdict:
+        """Return the verdict on a request that fits and is about to leave.
 
         Raises:
             BudgetExceeded: It does not; the size is among its numbers.
             ContextError: It could not be measured.
         """
-        units = await self.measure(request)
-        if units > self.budget.limit:
-            raise BudgetExceeded(units=units, limit=self.budget.limit, unit=self.budget.unit)
-        return units
+        verdict = await self.verdict(request, calls)
+        if not verdict.fits:
+            raise BudgetExceeded(
+                units=verdict.bound, limit=self.budget.limit, unit=self.budget.unit
+            )
+        if verdict.decision == "proven":
+            # A proof holds for this departure: by the next one it may have been broken.
+            self._known.pop(request.fingerprint, None)
+        return verdict
 
-    async def _asked(self, request: CountRequest) -> object:
-        cause = ""
-        try:
-            return await self.counter.count(request)
-        except ContextError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a counter raises, the request is refused
-            cause = type(error).__name__
-        # Raised outside the handler: the counter's own error may quote the request.
-        raise CounterFailed(numbers={"cause": cause})
+    def observe(self, request: CountRequest, measured: int | None) -> None:
+        """Hand what a model call measured to a counter that made a promise about it."""
+        if isinstance(self.counter, DecidingCounter):
+            self.counter.observe(request, measured)
+
+    def _remember(self, request: CountRequest, verdict: Verdict) -> Verdict:
+        self._known[request.fingerprint] = verdict
+        while len(self._known) > REMEMBERED_COUNTS:
+            self._known.popitem(last=False)
+        return verdict
+
+    def _same_unit(self) -> None:
+        if self.counter.unit != self.budget.unit:
+            raise UnitMismatch(
+                numbers={"counter": str(self.counter.unit), "budget": self.budget.unit}
+            )
+
+
+async def _contained(measuring: Awaitable[T]) -> T:
+    cause = ""
+    try:
+        return await measuring
+    except ContextError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a counter raises, the request is refused
+        cause = type(error).__name__
+    # Raised outside the handler: the counter's own error may quote the request.
+    raise CounterFailed(numbers={"cause": cause})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models.llm_request import LlmRequest
@@ -10,21 +10,22 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from callbacks.adk import contents as adk_contents
+from callbacks.adk.fitting import Fitting
 from callbacks.adk.history import HistoryPolicy, history_rules, prepared_once, with_history
 from callbacks.adk.internals import static_prefix
 from callbacks.adk.keeper import failed
 from callbacks.adk.meter import Meter
-from callbacks.adk.reducing import Reducer, Reducers, fit_reduced
 from callbacks.adk.refusal import Refusal, RefusalText
 from callbacks.adk.report import RequestRecord
 from callbacks.adk.turn import Awaited, AwaitedRequests, Turn
-from callbacks.context.errors import BudgetExceeded, ContextError
-from callbacks.context.fit import Fit, fit
+from callbacks.context.budget import Budget
+from callbacks.context.errors import BudgetExceeded, ContextError, CounterFailed
 from callbacks.context.render import ACK, render
 from callbacks.context.schema import ContextSchema
 from callbacks.context.trace import Block
 from callbacks.context.window import ContextWindow
 from callbacks.counting.request import CountRequest
+from callbacks.counting.verdict import Verdict
 
 OnRequest = Callable[[CountRequest, RequestRecord], None]
 
@@ -41,18 +42,17 @@ class OutgoingRequests:
         sentence: RefusalText,
         on_request: OnRequest | None,
         history: HistoryPolicy | None = None,
-        reducers: Mapping[str, Reducer] | None = None,
     ) -> None:
         """Build and check requests; see ContextBudgetPlugin for the arguments."""
         self._schema = schema
         self._history = history
-        self._reducers = Reducers(reducers)
         self._rules = [schema.rules(), *history_rules(history)]
         self._meter = meter
         self._max_turns = max_turns
         self._sentence = sentence
         self._on_request = on_request
         self._awaited = AwaitedRequests()
+        self._fitting = Fitting(schema, meter, max_turns)
 
     async def build(self, turn: Turn, context: InvocationContext, request: LlmRequest) -> None:
         """Replace the past by the history block, as much of it as fits.
@@ -85,35 +85,29 @@ class OutgoingRequests:
                 index,
                 prepared=await prepared_once(self._history, turn, context),
                 language=self._history.language,
-                measure=lambda contents: self._meter.measure(candidate(whole, contents)),
+                measure=lambda contents: self._meter.measure(
+                    candidate(whole, contents), turn.root.calls
+                ),
                 limit=self._meter.budget.limit,
             )
         tried: list[tuple[ContextWindow, CountRequest]] = []
 
-        async def fit_with(contents: Sequence[types.Content]) -> Fit:
-            async def measure(window: ContextWindow) -> int:
-                tried.append((window, candidate(window, contents)))
-                return await self._meter.measure(tried[-1][1])
-
-            return await fit(
-                window,
-                schema=self._schema,
-                budget=self._meter.budget,
-                max_turns=self._max_turns,
-                measure=measure,
-                unit=self._meter.counter.unit,
-            )
+        def build(window: ContextWindow) -> CountRequest:
+            known = next((made for cut, made in tried if cut is window), None)
+            if known is None:
+                known = candidate(window, own)
+                tried.append((window, known))
+            return known
 
         try:
-            fitted, shortened = await fit_reduced(self._reducers, own, fit_with)
+            fitted = await self._fitting.fit(window, build, turn.root.calls)
         except ContextError as error:
             error.blocks += decided
             raise
         # The very request that was measured: building contents anew costs more than counting them.
-        chosen = next(built for window, built in reversed(tried) if window is fitted.window)
+        chosen = next(built for window, built in tried if window is fitted.window)
         request.contents = list(chosen.contents)
-        blocks = (*fitted.blocks, *decided, *shortened)
-        self._awaited.add(request, Awaited(turn, agent_name(context), blocks))
+        self._awaited.add(request, Awaited(turn, agent_name(context), (*fitted.blocks, *decided)))
 
     async def check(self, request: LlmRequest) -> LlmResponse | None:
         """Measure the request as it leaves; None lets it pass. The gate asks this last of all."""
@@ -121,10 +115,14 @@ class OutgoingRequests:
         budget = self._meter.budget
         counted: CountRequest | None = None
         units: object = None
+        verdict: Verdict | None = None
         refusal: Refusal | None = None
         try:
             counted = adk_contents.count_request(request)
-            units = await self._meter.require(counted)
+            _require_whole(request, budget)
+            calls = awaited.turn.root.calls if awaited is not None else None
+            verdict = await self._meter.require(counted, calls)
+            units = verdict.units
         except Exception as error:  # noqa: BLE001 - the gate lets nothing by on a failure
             refusal = failed(error)
             units = refusal.numbers.get("units")
@@ -133,9 +131,10 @@ class OutgoingRequests:
             unit=budget.unit,
             limit=budget.limit,
             units=units if isinstance(units, int) else None,
-            decision="counted" if refusal is None else "refused",
+            decision=verdict.decision if verdict is not None else "refused",
             blocks=awaited.blocks if awaited is not None else (),
             fingerprint=counted.fingerprint if counted is not None else None,
+            bound=verdict.bound if verdict is not None and verdict.units is None else None,
         )
         if awaited is not None:
             awaited.turn.root.report.requests.append(record)
@@ -143,9 +142,17 @@ class OutgoingRequests:
             if awaited is not None:
                 awaited.turn.refuse(refusal)
             return refusal.as_llm_response(self._sentence)
+        if awaited is not None:
+            awaited.turn.sent = counted
         if self._on_request is not None and counted is not None:
             self._on_request(counted, record)
         return None
+
+    def measured(self, turn: Turn, units: int | None) -> None:
+        """Compare what the model call measured with what was promised for its request."""
+        sent, turn.sent = turn.sent, None
+        if sent is not None and self._meter.budget.unit == "tokens":
+            self._meter.observe(sent, units)
 
     def refused(self, turn: Turn, context: InvocationContext, error: Exception) -> LlmResponse:
         """Record that no request was made of this step, and answer for the model."""
@@ -164,6 +171,12 @@ class OutgoingRequests:
             )
         )
         return refusal.as_llm_response(self._sentence)
+
+
+def _require_whole(request: LlmRequest, budget: Budget) -> None:
+    """Refuse to count tokens of a request whose beginning is on the server, where none sees it."""
+    if request.previous_interaction_id and budget.unit == "tokens":
+        raise CounterFailed(numbers={"cause": "interactions"})
 
 
 def agent_name(context: InvocationContext) -> str:

@@ -46,19 +46,21 @@ class RequestRecord:
         agent: The agent whose request this was.
         unit: The counter's unit; `units` and `limit` are in it.
         units: The count of the request as sent, or of the smallest candidate when refused;
-            None when it could not be counted, which is never taken for zero.
-        decision: `counted` or `refused`.
+            None when it was proven to fit or could not be counted, never taken for zero.
+        decision: `proven` by a bound, `counted` or `refused`.
         blocks: Every block kept, dropped, summarized or refused, with its reason.
         fingerprint: SHA-256 of the canonical request; None when nothing was to be sent.
+        bound: What a proven request cannot exceed; None unless it was proven.
     """
 
     agent: str
     unit: str
     limit: int
     units: int | None
-    decision: Literal["counted", "refused"]
+    decision: Literal["proven", "counted", "refused"]
     blocks: tuple[Block, ...]
     fingerprint: str | None
+    bound: int | None = None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from callbacks.context.prepared_history import PreparedHistory
 from callbacks.context.projection import Projection
 from callbacks.context.trace import Block
 from callbacks.context.window import ContextWindow
+from callbacks.counting.request import CountRequest
+from callbacks.counting.verdict import CallAllowance
 from stores.records import Owner
 
 MAX_OPEN_TURNS = 4096
@@ -34,6 +36,8 @@ class Turn:
         projection: What this exchange will leave behind, if anything.
         nested: Opened inside a tool of another turn (AgentTool): it shares the outer turn's
             owner and revision, sees no history of its own and leaves its projections there.
+        calls: What the person's turn may still ask of a count service, in the root turn.
+        sent: The request that left last, until its prompt was measured.
     """
 
     report: TurnReport
@@ -48,6 +52,8 @@ class Turn:
     refusal: Refusal | None = None
     outer: Turn | None = None
     running: dict[str, Running] = field(default_factory=dict)
+    calls: CallAllowance = field(default_factory=CallAllowance)
+    sent: CountRequest | None = None
 
     @property
     def root(self) -> Turn:
