@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models.llm_request import LlmRequest
@@ -15,11 +15,13 @@ from callbacks.adk.history import HistoryPolicy, history_rules, prepared_once, w
 from callbacks.adk.internals import static_prefix
 from callbacks.adk.keeper import failed
 from callbacks.adk.meter import Meter
+from callbacks.adk.reducing import Reducer, Reducers, fit_reduced
 from callbacks.adk.refusal import Refusal, RefusalText
 from callbacks.adk.report import RequestRecord
 from callbacks.adk.turn import Awaited, AwaitedRequests, Turn
 from callbacks.context.budget import Budget
 from callbacks.context.errors import BudgetExceeded, ContextError, CounterFailed
+from callbacks.context.fit import Fit
 from callbacks.context.render import ACK, render
 from callbacks.context.schema import ContextSchema
 from callbacks.context.trace import Block
@@ -42,10 +44,12 @@ class OutgoingRequests:
         sentence: RefusalText,
         on_request: OnRequest | None,
         history: HistoryPolicy | None = None,
+        reducers: Mapping[str, Reducer] | None = None,
     ) -> None:
         """Build and check requests; see ContextBudgetPlugin for the arguments."""
         self._schema = schema
         self._history = history
+        self._reducers = Reducers(reducers)
         self._rules = [schema.rules(), *history_rules(history)]
         self._meter = meter
         self._max_turns = max_turns
@@ -92,22 +96,28 @@ class OutgoingRequests:
             )
         tried: list[tuple[ContextWindow, CountRequest]] = []
 
-        def build(window: ContextWindow) -> CountRequest:
-            known = next((made for cut, made in tried if cut is window), None)
-            if known is None:
-                known = candidate(window, own)
-                tried.append((window, known))
-            return known
+        async def fit_with(contents: Sequence[types.Content]) -> Fit:
+            tried.clear()
+
+            def build(window: ContextWindow) -> CountRequest:
+                known = next((made for cut, made in tried if cut is window), None)
+                if known is None:
+                    known = candidate(window, contents)
+                    tried.append((window, known))
+                return known
+
+            return await self._fitting.fit(window, build, turn.root.calls)
 
         try:
-            fitted = await self._fitting.fit(window, build, turn.root.calls)
+            fitted, shortened = await fit_reduced(self._reducers, own, fit_with)
         except ContextError as error:
             error.blocks += decided
             raise
         # The very request that was measured: building contents anew costs more than counting them.
         chosen = next(built for window, built in tried if window is fitted.window)
         request.contents = list(chosen.contents)
-        self._awaited.add(request, Awaited(turn, agent_name(context), (*fitted.blocks, *decided)))
+        blocks = (*fitted.blocks, *decided, *shortened)
+        self._awaited.add(request, Awaited(turn, agent_name(context), blocks))
 
     async def check(self, request: LlmRequest) -> LlmResponse | None:
         """Measure the request as it leaves; None lets it pass. The gate asks this last of all."""

@@ -24,7 +24,7 @@ from google.genai import types
 from callbacks.adk.gate import Gates, LiveNotSupported
 from callbacks.adk.history import HistoryPolicy
 from callbacks.adk.injection import Preference
-from callbacks.adk.internals import invocation_of
+from callbacks.adk.internals import invocation_of, unsupported
 from callbacks.adk.keeper import (
     WINDOW_TTL_MS,
     OwnerOf,
@@ -35,9 +35,13 @@ from callbacks.adk.keeper import (
 )
 from callbacks.adk.meter import Meter
 from callbacks.adk.outgoing import OnRequest, OutgoingRequests
+from callbacks.adk.records import distrust_stored, distrusted
+from callbacks.adk.reducing import Reducer
 from callbacks.adk.refusal import Refusal, RefusalText, english
 from callbacks.adk.report import TurnReport
 from callbacks.adk.tools import Projector, ToolCalls
+from callbacks.adk.tree import ModelNotGated
+from callbacks.adk.wiring import AdkNotSupported, Wiring
 from callbacks.context.budget import Budget
 from callbacks.context.schema import ContextSchema
 from callbacks.counting.counter import Counter
@@ -58,6 +62,7 @@ class ContextBudgetPlugin(BasePlugin):
         preferences: Sequence[Preference] = (),
         private_results: Collection[str] = (),
         history: HistoryPolicy | None = None,
+        reducers: Mapping[str, Reducer] | None = None,
         max_turns: int = 2,
         ttl_ms: int = WINDOW_TTL_MS,
         owner: OwnerOf = owner_of_session,
@@ -65,6 +70,7 @@ class ContextBudgetPlugin(BasePlugin):
         refusal_text: RefusalText = english,
         on_report: Callable[[TurnReport], None] | None = None,
         on_request: OnRequest | None = None,
+        without_model: Collection[str] = (),
         name: str = "context_budget",
     ) -> None:
         """Wire policy, store and counter together.
@@ -85,6 +91,9 @@ class ContextBudgetPlugin(BasePlugin):
                 by any request, session event or span (invariant 6).
             history: What of an application's own older messages a request may hold, for agents
                 that must keep raw text (docs/history.md); None for no raw text at all.
+            reducers: Tool name -> how a result of this turn is shortened, visibly, when even the
+                smallest request would not fit (callbacks.adk.reducing); other tools' results are
+                never cut, the request is refused.
             max_turns: Projections kept whole; older ones go into the ledger. 0 keeps none.
             ttl_ms: Life of the journal after its last append, in milliseconds.
             owner: Whose turn an invocation is; None makes it stateless.
@@ -92,13 +101,18 @@ class ContextBudgetPlugin(BasePlugin):
             refusal_text: Code -> the sentence a person reads.
             on_report: Gets the turn's report at its end. Holds private values.
             on_request: Gets every request that leaves, with its record. Holds the newest message.
+            without_model: Names of agents whose class has code of its own that calls no model
+                except through agents and models that ADK knows; you answer for them.
             name: The plugin's name in ADK.
 
         Raises:
             ValueError: `max_turns` or `ttl_ms` is out of range, or two preferences fill one
                 argument.
+            AdkNotSupported: The installed ADK builds requests in a way nobody here knows.
         """
         super().__init__(name=name)
+        if missing := unsupported():
+            raise AdkNotSupported(missing)
         if max_turns < 0 or ttl_ms <= 0:
             raise ValueError("max_turns must not be negative and ttl_ms must be positive.")
         self._sentence = refusal_text
@@ -125,8 +139,10 @@ class ContextBudgetPlugin(BasePlugin):
             sentence=refusal_text,
             on_request=on_request,
             history=history,
+            reducers=reducers,
         )
         self._gates = Gates(self._outgoing.check)
+        self._wiring = Wiring(self._gates, without_model)
 
     def gate(self, model: BaseLlm) -> BaseLlm:
         """Return the model behind this plugin's gate (done for whole trees at each run)."""
@@ -160,8 +176,7 @@ class ContextBudgetPlugin(BasePlugin):
             self._keeper.close(context)
             if refusal is None:
                 return None
-            text = self._sentence(refusal.code)
-            return types.Content(role="model", parts=[types.Part(text=text)])
+            return self._stopped(refusal)
 
         return {
             "before_model_callback": self.before_model_callback,
@@ -177,16 +192,21 @@ class ContextBudgetPlugin(BasePlugin):
     ) -> types.Content | None:
         """Gate every model of the tree, open the turn; answer live runs with a refusal."""
         try:
-            self._gates.gate_tree(getattr(invocation_context.agent, "root_agent", None))
+            distrust_stored(invocation_context)
+            self._wiring.gate(getattr(invocation_context.agent, "root_agent", None))
             turn = await self._keeper.open(invocation_context)
+        except ModelNotGated as error:
+            turn = self._keeper.stateless(invocation_context)
+            return self._stopped(turn.refuse(failed(error)))
         except Exception as error:  # noqa: BLE001 - a plugin that raises leaves its message in the session
             turn = self._keeper.stateless(invocation_context)
             turn.refuse(failed(error))
         if _is_live(invocation_context):
-            refusal = turn.refuse(Refusal.of(LiveNotSupported()))
-            text = self._sentence(refusal.code)
-            return types.Content(role="model", parts=[types.Part(text=text)])
+            return self._stopped(turn.refuse(Refusal.of(LiveNotSupported())))
         return None
+
+    def _stopped(self, refusal: Refusal) -> types.Content:
+        return types.Content(role="model", parts=[types.Part(text=self._sentence(refusal.code))])
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
@@ -200,6 +220,7 @@ class ContextBudgetPlugin(BasePlugin):
             if _is_live(context):
                 return self._outgoing.refused(turn, context, LiveNotSupported())
             self._gates.gate_agent(context.agent)
+            self._gates.gate_tools(llm_request.tools_dict.values())
             await self._outgoing.build(turn, context, llm_request)
         except Exception as error:  # noqa: BLE001 - never through ADK: it would persist the message
             turn = self._keeper.stateless(context)
@@ -251,12 +272,13 @@ class ContextBudgetPlugin(BasePlugin):
     ) -> Event | None:
         """Record the exchange before its final answer leaves; withhold it if that fails."""
         turn = self._keeper.find(invocation_context)
+        changed = distrusted(event)
         if turn is None or event.partial or not event.is_final_response():
-            return None
+            return changed
         refusal = await self._keeper.record(turn)
         if refusal is None or event.error_code == refusal.code:
-            return None
-        return _withheld(event, refusal, self._sentence)
+            return changed
+        return _withheld(changed or event, refusal, self._sentence)
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Record what is still open, then close the turn and hand out its report."""
