@@ -143,6 +143,12 @@ def explain(
         else:
             action, reason = Action.SUMMARIZED, "over_budget"
         blocks.append(Block(f"turn-{index + 1}", "turns", action, reason))
+    if window.listed:
+        blocks.append(
+            Block("list", "list", Action.KEPT, "within_budget")
+            if sent.listed
+            else Block("list", "list", Action.DROPPED, "over_budget")
+        )
     return tuple(blocks)
 
 
@@ -173,4 +179,6 @@ def _refused(window: ContextWindow, reason: str) -> tuple[Block, ...]:
         Block(f"turn-{index + 1}", "turns", Action.REFUSED, reason)
         for index in range(len(window.projections))
     )
+    if window.listed:
+        blocks.append(Block("list", "list", Action.REFUSED, reason))
     return (*blocks, Block("request", "request", Action.REFUSED, reason))

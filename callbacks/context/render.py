@@ -4,11 +4,14 @@ A block is a header line and one line a piece, the ledger first and then the pro
 first::
 
     【前情】
-    *找活動|區域=花壇鄉
+    *訂房|入住=2026-03-07
+    *找活動|區域>花壇鄉
     -詢問可用功能
+    #p17=阿草小吃|p08=村口豆花
 
-The ledger's line and a projection's line are built alike, from pieces that cost the same in both.
-A ledger takes over pieces of the projection it absorbs and adds none, so moving a projection into
+A line of the ledger and one of a projection are built alike, from pieces that cost the same in
+both, ``=`` and ``>`` (changed) among them. A ledger takes over the pieces of the projection it
+absorbs, adds none, and needs at most the line that the projection had, so moving a projection into
 the ledger never makes the text longer, whatever the schema.
 """
 
@@ -19,6 +22,7 @@ from types import MappingProxyType
 
 from callbacks.context.errors import UnsupportedContext
 from callbacks.context.ledger import Ledger
+from callbacks.context.listing import Entry
 from callbacks.context.projection import Projection
 from callbacks.context.schema import ContextSchema
 from callbacks.context.window import ContextWindow
@@ -30,8 +34,9 @@ ACK: Mapping[str, str] = MappingProxyType(
 """The model turn that follows the block, by language: the block is sent as a user/model pair."""
 
 # One byte each: if the ledger's mark were longer than a projection's, a cut could grow the text.
-_LEDGER, _TURN = "*", "-"
-_PIECE, _EQUALS = "|", "="
+_LEDGER, _TURN, _LISTED = "*", "-", "#"
+_PIECE, _EQUALS, _CHANGED = "|", "=", ">"
+_SIGN = re.compile("[=>]")
 
 # What gives a block or a chat template its structure, compared after NFKC so that full-width twins
 # count too.
@@ -57,12 +62,11 @@ def render(window: ContextWindow, schema: ContextSchema) -> str:
     if window.is_empty:
         return ""
     lines = [schema.wording.header]
-    if not window.ledger.is_empty:
-        lines.append(_LEDGER + _pieces(window.ledger.goal, window.ledger.slots, schema))
-    lines.extend(
-        _TURN + _pieces(projection.topic, projection.slots, schema)
-        for projection in window.projections
-    )
+    lines.extend(_LEDGER + _pieces(line, schema) for line in window.ledger.lines)
+    lines.extend(_TURN + _pieces(projection, schema) for projection in window.projections)
+    if window.listed:
+        entries = [escape(entry.id) + _EQUALS + escape(entry.name) for entry in window.listed]
+        lines.append(_LISTED + _PIECE.join(entries))
     return "\n".join(lines)
 
 
@@ -77,15 +81,14 @@ def parse(text: str, schema: ContextSchema) -> ContextWindow:
     header, *lines = text.split("\n")
     if header != schema.wording.header or not lines:
         raise UnsupportedContext("The text is not a history block of this schema.")
-    ledger = Ledger()
-    if lines[0].startswith(_LEDGER):
-        goal, slots = _read(lines.pop(0), schema)
-        ledger = Ledger(goal or None, slots)
-    projections = []
+    found: dict[str, list[Projection]] = {_LEDGER: [], _TURN: []}
+    listed: tuple[Entry, ...] = ()
     for line in lines:
-        topic, slots = _read(line, schema)
-        projections.append(Projection(topic, slots))
-    window = ContextWindow(tuple(projections), ledger)
+        if line.startswith(_LISTED):
+            listed = tuple(_entry(piece) for piece in line[1:].split(_PIECE))
+        else:
+            found.get(line[:1], found[_TURN]).append(_read(line[1:], schema))
+    window = ContextWindow(tuple(found[_TURN]), Ledger(tuple(found[_LEDGER])), listed)
     # Reading is lenient; writing it again is not. One window has one block.
     if render(window, schema) != text:
         raise UnsupportedContext("The text is not a history block of this schema.")
@@ -110,22 +113,33 @@ def escape(text: str) -> str:
     return "".join(pieces)
 
 
-def _pieces(topic: str | None, slots: Mapping[str, str], schema: ContextSchema) -> str:
-    label = schema.topics[topic].label if topic else ""
-    pieces = [escape(label)]
-    for name, value in slots.items():
-        pieces.append(escape(schema.slots[name].label or name) + _EQUALS + escape(value))
+def _pieces(projection: Projection, schema: ContextSchema) -> str:
+    topic = projection.topic
+    pieces = [escape(schema.topics[topic].label) if topic else ""]
+    for name, value in projection.slots.items():
+        sign = _CHANGED if name in projection.changed else _EQUALS
+        pieces.append(escape(schema.slots[name].label or name) + sign + escape(value))
     return _PIECE.join(pieces)
 
 
-def _read(line: str, schema: ContextSchema) -> tuple[str, dict[str, str]]:
-    first, *pieces = line[1:].split(_PIECE)
-    topic = schema.topics_by_label.get(_unescape(first), "")
+def _read(line: str, schema: ContextSchema) -> Projection:
+    first, *pieces = line.split(_PIECE)
+    topic = schema.topics_by_label.get(_unescape(first), "") if first else ""
     slots: dict[str, str] = {}
+    changed: set[str] = set()
     for piece in pieces:
-        label, _, value = piece.partition(_EQUALS)
-        slots[schema.slots_by_label.get(_unescape(label), "")] = _unescape(value)
-    return topic, slots
+        sign = _SIGN.search(piece)
+        at = sign.start() if sign else len(piece)
+        name = schema.slots_by_label.get(_unescape(piece[:at]), "")
+        slots[name] = _unescape(piece[at + 1 :])
+        if sign and sign[0] == _CHANGED:
+            changed.add(name)
+    return Projection(topic, slots, frozenset(changed))
+
+
+def _entry(piece: str) -> Entry:
+    given, _, name = piece.partition(_EQUALS)
+    return Entry(_unescape(given), _unescape(name))
 
 
 def _unsafe(character: str, *, first: bool) -> bool:

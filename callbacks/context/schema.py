@@ -2,15 +2,16 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from callbacks.context.errors import InvalidSchema, UnsupportedContext
-from callbacks.context.projection import Projection
-from callbacks.context.slot import Slot
+from callbacks.context.listing import Listing
+from callbacks.context.projection import Projection, Source
+from callbacks.context.slot import GroundedSlot, Slot
 from callbacks.context.values import MAX_NAME, canonical, schema_text
 from callbacks.context.wording import WORDINGS, Wording
 
@@ -45,6 +46,7 @@ class ContextSchema:
         topics: Topics by name; at least one.
         slots: Slots by name.
         language: The language of the block and its rules, ``zh-Hant`` or ``en``.
+        listings: Tool name -> where its result has a list that people may refer to by order.
 
     Raises:
         InvalidSchema: The parts contradict each other, in one sentence.
@@ -53,16 +55,27 @@ class ContextSchema:
     topics: Mapping[str, Topic]
     slots: Mapping[str, Slot] = field(default_factory=dict)
     language: Language = "en"
+    listings: Mapping[str, Listing] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.language not in WORDINGS:
             raise InvalidSchema("The language of a schema is zh-Hant or en.")
         topics = _named(self.topics, lambda part: isinstance(part, Topic))
         slots = _named(self.slots, lambda part: isinstance(part, Slot))
+        listings = _named(self.listings, lambda part: isinstance(part, Listing))
         if not topics:
             raise InvalidSchema("A schema needs at least one topic.")
         object.__setattr__(self, "topics", MappingProxyType(topics))
         object.__setattr__(self, "slots", MappingProxyType(slots))
+        object.__setattr__(self, "listings", MappingProxyType(listings))
+        for name, slot in slots.items():
+            if not set(slot.topics) <= set(topics):
+                raise InvalidSchema("A slot has a topic that is none.", numbers={"name": name})
+        for tool, listing in listings.items():
+            if listing.slot and not isinstance(slots.get(listing.slot), GroundedSlot):
+                raise InvalidSchema(
+                    "A listing sets a slot that is not grounded.", numbers={"name": tool}
+                )
         # The block shows labels alone, so two equal labels could not be told apart again.
         _apart("Two topics have the same label.", [topic.label for topic in topics.values()])
         _apart("Two slots have the same label.", [s.label or name for name, s in slots.items()])
@@ -72,9 +85,13 @@ class ContextSchema:
 
     def __reduce__(
         self,
-    ) -> tuple[type["ContextSchema"], tuple[dict[str, Topic], dict[str, Slot], Language]]:
+    ) -> tuple[
+        type["ContextSchema"],
+        tuple[dict[str, Topic], dict[str, Slot], Language, dict[str, Listing]],
+    ]:
         # The read-only mappings cannot be copied or pickled; agents that hold a schema are.
-        return (ContextSchema, (dict(self.topics), dict(self.slots), self.language))
+        parts = (dict(self.topics), dict(self.slots), self.language, dict(self.listings))
+        return (ContextSchema, parts)
 
     @cached_property
     def topics_by_label(self) -> Mapping[str, str]:
@@ -94,7 +111,7 @@ class ContextSchema:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over the schema's canonical JSON, in hexadecimal."""
-        content = {
+        content: dict[str, object] = {
             "language": self.language,
             "topics": {
                 name: {"label": topic.label, "sticky": topic.sticky}
@@ -102,28 +119,39 @@ class ContextSchema:
             },
             "slots": {name: slot.canonical_json() for name, slot in self.slots.items()},
         }
+        if self.listings:
+            content["listings"] = {
+                tool: listing.canonical_json() for tool, listing in self.listings.items()
+            }
         text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def is_sticky(self, topic: str) -> bool:
-        """Say whether a topic may become the goal.
+        """Say whether a topic may become the goal; none cannot.
 
         Raises:
             UnsupportedContext: The schema has no such topic.
         """
-        return self._topic(topic).sticky
+        return topic != "" and self._topic(topic).sticky
 
-    def project(self, topic: str, slots: Mapping[str, object] | None = None) -> Projection:
+    def project(
+        self,
+        topic: str,
+        slots: Mapping[str, object] | None = None,
+        source: Source = "tool",
+    ) -> Projection:
         """Return what an exchange leaves behind.
 
         Args:
-            topic: Name of a topic.
+            topic: Name of a topic; empty goes on with the running goal.
             slots: Values by slot name; None and blank text mean that nothing was said.
+            source: Where the values come from.
 
         Raises:
             UnsupportedContext: The topic, a slot or a value is outside the schema (invariant 5).
         """
-        self._topic(topic)
+        if topic != "":
+            self._topic(topic)
         admitted: dict[str, str] = {}
         for name, value in (slots or {}).items():
             slot = self.slots.get(name)
@@ -132,7 +160,24 @@ class ContextSchema:
             if value is None or (isinstance(value, str) and not canonical(value)):
                 continue
             admitted[name] = slot.admit(value)
-        return Projection(topic, admitted)
+        return Projection(topic, admitted, sources=dict.fromkeys(admitted, source))
+
+    def topic_for(self, names: Iterable[str], goal: str) -> str:
+        """Return the topic of an exchange in which no tool said one.
+
+        It is the running goal's (empty) wherever that has all the slots, or where none of them
+        tells topics apart; the one topic that has them all; and the running goal's again where
+        several do.
+
+        Args:
+            names: The slots that the exchange settled.
+            goal: The running goal; empty for none.
+        """
+        scopes = [set(self.slots[name].topics) for name in names if self.slots[name].topics]
+        if not scopes or all(goal in scope for scope in scopes):
+            return ""
+        fit = [topic for topic in sorted(set.intersection(*scopes)) if self.is_sticky(topic)]
+        return fit[0] if len(fit) == 1 else ""
 
     def check(self, projection: Projection) -> None:
         """Refuse a projection this schema would not have made.
@@ -141,7 +186,10 @@ class ContextSchema:
             UnsupportedContext: The topic, a slot or a value is outside the schema, or a value is
                 not in its canonical form.
         """
-        self._topic(projection.topic)
+        if projection.is_empty:
+            raise UnsupportedContext("The context holds an exchange that left nothing.")
+        if projection.topic != "":
+            self._topic(projection.topic)
         self.check_values(projection.slots)
 
     def check_values(self, values: Mapping[str, str]) -> None:
@@ -162,7 +210,7 @@ class ContextSchema:
 
         It does not change from turn to turn, so it belongs to the stable prefix (invariant 14).
         """
-        return self.wording.rules
+        return self.wording.rules + (self.wording.listing_rule if self.listings else "")
 
     def _topic(self, name: object) -> Topic:
         topic = self.topics.get(name) if isinstance(name, str) else None

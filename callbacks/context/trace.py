@@ -20,8 +20,9 @@ class Block:
     A block names its piece and never quotes it, so it may stand in logs and records.
 
     Attributes:
-        id: Which piece: ``ledger``, ``turn-1`` (the oldest turn of the window), ``request``.
-        channel: Where the piece travels: ``ledger``, ``turns`` or ``request``.
+        id: Which piece: ``ledger``, ``turn-1`` (the oldest turn of the window), ``list``,
+            ``request``.
+        channel: Where the piece travels: ``ledger``, ``turns``, ``list`` or ``request``.
         action: What became of it.
         reason: Why, as one short snake_case word or phrase.
     """

@@ -27,7 +27,7 @@ from tests.unit.context.worlds import LOCAL, World, worlds
 
 RULES, NEWEST = "rules and tools;", "the newest message"
 PLACES, EVENTS, HELP = (LOCAL.project(topic) for topic in ("places", "events", "help"))
-FULL = ContextWindow((EVENTS, HELP), Ledger("places", {"area": "花壇鄉"}))
+FULL = ContextWindow((EVENTS, HELP), Ledger((Projection("places", {"area": "花壇鄉"}),)))
 
 
 class Scale:
@@ -98,6 +98,7 @@ def test_every_piece_is_explained_once(world: World, max_turns, data):
     limit = data.draw(st.integers(max(1, sizes[-1] - 3), sizes[0] + 3))
     pieces = [] if window.ledger.is_empty else ["ledger"]
     pieces += [f"turn-{number + 1}" for number in range(len(window.projections))]
+    pieces += ["list"] if window.listed else []
     try:
         result = run(window, limit, schema=schema, max_turns=max_turns)
         sent, blocks = result.window, result.blocks
@@ -164,7 +165,7 @@ def test_each_step_gives_its_reason():
 def test_no_turns_kept_means_that_none_is_measured():
     """With max_turns 0 no candidate holds a projection."""
     assert run(FULL, 10_000, max_turns=0).window == ContextWindow(
-        (), Ledger("events", {"area": "花壇鄉"})
+        (), Ledger((Projection("events", {"area": "花壇鄉"}),))
     )
     assert all(not cut.projections for cut in cuts(FULL, LOCAL, 0))
 

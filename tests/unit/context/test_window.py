@@ -25,17 +25,23 @@ def conversation(size: int = 40):
 
 
 @given(conversation(12), st.integers(0, 4))
-def test_the_newest_turns_stay_whole_and_the_others_are_in_the_ledger(case, max_turns):
-    """After any conversation the window is its newest turns and the ledger of all others (15)."""
+def test_the_newest_turns_stay_whole_and_older_ones_leave_the_newest_values(case, max_turns):
+    """After any conversation the window shows its newest turns and each slot's last value (15)."""
     schema, exchanges = case
     window = ContextWindow()
+    newest: dict[str, str] = {}
     for projection in exchanges:
         window = window.append(projection, schema, max_turns)
+        newest.update(projection.slots)
     over = max(0, len(exchanges) - max_turns)
-    ledger = Ledger()
-    for projection in exchanges[:over]:
-        ledger = ledger.absorb(projection, schema)
-    assert window == ContextWindow(tuple(exchanges[over:]), ledger)
+    assert [(p.topic, p.slots) for p in window.projections] == [
+        (p.topic, p.slots) for p in exchanges[over:]
+    ]
+    assert window.keep(0, schema).ledger.slots == newest
+    later = {name for p in window.projections for name in p.slots}
+    assert not later & set(window.ledger.slots)
+    sticky = [p.topic for p in exchanges if schema.is_sticky(p.topic)]
+    assert window.goal(schema) == (sticky[-1] if sticky else "")
 
 
 @given(conversation())
@@ -47,7 +53,8 @@ def test_a_long_conversation_costs_no_more_than_a_bounded_one(case):
         for name, slot in schema.slots.items()
     )
     # Ten characters stand for one at most, when it is escaped.
-    bound = len(schema.wording.header) + 3 * (2 + 10 * longest)
+    lines = 3 + len(schema.topics)
+    bound = len(schema.wording.header) + lines * (2 + 10 * longest)
     window = ContextWindow()
     for projection in exchanges:
         window = window.append(projection, schema)
@@ -58,7 +65,7 @@ def test_a_long_conversation_costs_no_more_than_a_bounded_one(case):
 def test_no_turns_kept_means_none():
     """With max_turns 0 every exchange goes straight into the ledger."""
     window = ContextWindow().append(IN_HUATAN, LOCAL, 0).append(EVENTS, LOCAL, max_turns=0)
-    assert window == ContextWindow((), Ledger("events", {"area": "花壇鄉"}))
+    assert window == ContextWindow((), Ledger((Projection("events", {"area": "花壇鄉"}),)))
 
 
 def test_the_goal_is_the_last_topic_that_sticks():
@@ -67,21 +74,21 @@ def test_the_goal_is_the_last_topic_that_sticks():
     ledger = Ledger().absorb(HELP, LOCAL)
     assert ledger.is_empty
     ledger = ledger.absorb(IN_HUATAN, LOCAL).absorb(HELP, LOCAL).absorb(help_in_changhua, LOCAL)
-    assert ledger == Ledger("places", {"area": "彰化市"})
+    assert ledger == Ledger((Projection("places", {"area": "彰化市"}, {"area"}),))
 
 
 def test_trimming_gives_up_the_oldest_turn_first_and_the_ledger_last():
     """Oldest turn, next turn, ledger, nothing: in this order and no other."""
-    window = ContextWindow((EVENTS, HELP), Ledger("places", {"area": "花壇鄉"}))
+    window = ContextWindow((EVENTS, HELP), Ledger((Projection("places", {"area": "花壇鄉"}),)))
     steps: list[ContextWindow] = []
     smaller: ContextWindow | None = window
     while smaller is not None:
         steps.append(smaller)
         smaller = smaller.trim_oldest(LOCAL)
     assert steps == [
-        ContextWindow((EVENTS, HELP), Ledger("places", {"area": "花壇鄉"})),
-        ContextWindow((HELP,), Ledger("events", {"area": "花壇鄉"})),
-        ContextWindow((), Ledger("events", {"area": "花壇鄉"})),
+        ContextWindow((EVENTS, HELP), Ledger((Projection("places", {"area": "花壇鄉"}),))),
+        ContextWindow((HELP,), Ledger((Projection("events", {"area": "花壇鄉"}),))),
+        ContextWindow((), Ledger((Projection("events", {"area": "花壇鄉"}),))),
         ContextWindow(),
     ]
     assert steps[-1].is_empty
@@ -117,9 +124,9 @@ def test_the_json_is_compact_and_holds_no_sentence():
     """The stored form is names and canonical values, and the schema's fingerprint."""
     window = ContextWindow().append(IN_HUATAN, LOCAL)
     assert window.to_json(LOCAL) == (
-        '{"v":1,"schema":"' + LOCAL.fingerprint + '",'
+        '{"v":2,"schema":"' + LOCAL.fingerprint + '",'
         '"turns":[{"topic":"places","slots":{"area":"花壇鄉"}}],'
-        '"ledger":{"goal":null,"slots":{}}}'
+        '"ledger":[],"listed":[]}'
     )
 
 
@@ -131,15 +138,20 @@ def test_a_window_of_another_schema_is_told_apart():
         ContextWindow.from_json(text, other)
     assert caught.value.error_code == "UNSUPPORTED_PUBLIC_CONTEXT"
     with pytest.raises(SchemaChanged):
-        ContextWindow.from_json(text.replace('"v":1', '"v":2'), LOCAL)
+        ContextWindow.from_json(text.replace('"v":2', '"v":1'), LOCAL)
+
+
+def _turn(**changes: object) -> dict[str, object]:
+    return {"topic": "places", "slots": {"area": "花壇鄉"}, **changes}
 
 
 def _stored(**changes: object) -> str:
     content = {
-        "v": 1,
+        "v": 2,
         "schema": LOCAL.fingerprint,
         "turns": [{"topic": "places", "slots": {"area": "花壇鄉"}}],
-        "ledger": {"goal": "events", "slots": {"area": "彰化市"}},
+        "ledger": [{"topic": "events", "slots": {"area": "彰化市"}, "ages": {"area": 3}}],
+        "listed": [],
     }
     return json.dumps({**content, **changes})
 
@@ -169,16 +181,33 @@ def _stored(**changes: object) -> str:
         _stored(turns=[{"topic": "places", "slots": {"area": "花壇"}}]),
         _stored(turns=[{"topic": "places", "slots": {"diet": "vegan"}}]),
         _stored(turns=[{"topic": "places", "slots": {"area": "\ud800"}}]),
+        _stored(turns=[{"topic": "", "slots": {}}]),
+        _stored(turns=[_turn(changed=["diet"])]),
+        _stored(turns=[_turn(changed="area")]),
+        _stored(turns=[_turn(changed=[["area"]])]),
+        _stored(turns=[_turn(sources={"area": "guessed"})]),
+        _stored(turns=[_turn(sources={"diet": "tool"})]),
+        _stored(turns=[_turn(sources=["area"])]),
+        _stored(turns=[_turn(ages={"area": -1})]),
+        _stored(turns=[_turn(ages={"area": True})]),
+        _stored(turns=[_turn(ages={"diet": 1})]),
         _stored(ledger=None),
-        _stored(ledger={"goal": "events"}),
-        _stored(ledger={"goal": 5, "slots": {}}),
-        _stored(ledger={"goal": "help", "slots": {}}),
-        _stored(ledger={"goal": "weather", "slots": {}}),
-        _stored(ledger={"goal": None, "slots": {"area": "台北市"}}),
+        _stored(ledger=[{"topic": "events"}]),
+        _stored(ledger=[{"topic": 5, "slots": {}}]),
+        _stored(ledger=[{"topic": "help", "slots": {"area": "彰化市"}}]),
+        _stored(ledger=[{"topic": "weather", "slots": {}}]),
+        _stored(ledger=[{"topic": "", "slots": {"area": "台北市"}}]),
+        _stored(ledger=[{"topic": "", "slots": {}}]),
+        _stored(ledger=[{"topic": "events", "slots": {}}] * 2),
+        _stored(ledger=[{"topic": "events", "slots": {}}, {"topic": "", "slots": {}}]),
+        _stored(listed=None),
+        _stored(listed=[["1", "Sino"]]),
+        _stored(listed=[["Sino"]]),
+        _stored(listed=[[1, "Sino"]]),
         _stored(v=True),
         _stored(v="1"),
         _stored(schema=None),
-        _stored()[:-1] + ',"v":1}',
+        _stored()[:-1] + ',"v":2}',
         '{"turns":[]}',
     ],
 )
@@ -193,7 +222,7 @@ def test_a_stored_window_is_not_trusted(text):
     "window",
     [
         ContextWindow((Projection("weather"),)),
-        ContextWindow((), Ledger(None, {"diet": "vegan"})),
+        ContextWindow((), Ledger((Projection("", {"diet": "vegan"}),))),
     ],
 )
 def test_a_window_outside_the_schema_is_not_stored(window):

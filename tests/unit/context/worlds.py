@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from callbacks.context.ledger import Ledger
-from callbacks.context.projection import Projection
+from callbacks.context.listing import MAX_ENTRIES, Entry, Listing
+from callbacks.context.projection import SOURCES, Projection
 from callbacks.context.schema import ContextSchema, Topic
 from callbacks.context.slot import ClosedSlot, Slot
 from callbacks.context.values import canonical
@@ -47,6 +47,7 @@ def schemas(draw: st.DrawFn) -> ContextSchema:
             unique=True,
         )
     )
+    scopes = st.lists(st.sampled_from(topic_names), max_size=2, unique=True)
     return ContextSchema(
         topics={
             name: Topic(label, sticky=draw(st.booleans()))
@@ -56,17 +57,20 @@ def schemas(draw: st.DrawFn) -> ContextSchema:
             name: Slot.closed(
                 draw(st.lists(hostile_text, min_size=1, max_size=3, unique=True)),
                 label=label if draw(st.booleans()) else "",
+                topics=draw(scopes),
             )
             for name, label in zip(slot_names, slot_labels, strict=True)
         },
         language=draw(st.sampled_from(["zh-Hant", "en"])),
+        listings={"search": Listing("name", id="id")} if draw(st.booleans()) else {},
     )
 
 
 def projections(schema: ContextSchema) -> st.SearchStrategy[Projection]:
+    """Projections that may go on with the goal, and may speak of other topics in passing."""
     return st.builds(
         schema.project,
-        st.sampled_from(list(schema.topics)),
+        st.sampled_from(["", *schema.topics]),
         st.fixed_dictionaries(
             {},
             optional={
@@ -75,11 +79,19 @@ def projections(schema: ContextSchema) -> st.SearchStrategy[Projection]:
                 if isinstance(slot, ClosedSlot)
             },
         ),
-    )
+        st.sampled_from(SOURCES),
+    ).filter(lambda projection: not projection.is_empty)
+
+
+def lists(schema: ContextSchema) -> st.SearchStrategy[list[Entry]]:
+    if not schema.listings:
+        return st.just([])
+    titles = hostile_text.filter(str.isprintable)
+    return st.lists(st.builds(Entry, st.just("") | titles, titles), max_size=MAX_ENTRIES)
 
 
 class World(NamedTuple):
-    """A schema and a window it admits."""
+    """A schema and a window that a conversation under it has left."""
 
     schema: ContextSchema
     window: ContextWindow
@@ -88,11 +100,10 @@ class World(NamedTuple):
 @st.composite
 def worlds(draw: st.DrawFn, max_projections: int = 4) -> World:
     schema = draw(schemas())
-    ledger = Ledger()
-    for projection in draw(st.lists(projections(schema), max_size=3)):
-        ledger = ledger.absorb(projection, schema)
-    kept = draw(st.lists(projections(schema), max_size=max_projections))
-    return World(schema, ContextWindow(tuple(kept), ledger))
+    window = ContextWindow()
+    for projection in draw(st.lists(projections(schema), max_size=max_projections + 3)):
+        window = window.append(projection, schema, max_projections, draw(lists(schema)))
+    return World(schema, window)
 
 
 LOCAL = ContextSchema(

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callbacks.context.ledger import Ledger
+from callbacks.context.projection import Projection
 from callbacks.context.render import ACK, render
 from callbacks.context.window import ContextWindow
 from local_agent import intents, templates
@@ -82,7 +83,7 @@ async def test_it_says_what_it_is():
 
 async def test_the_town_comes_from_the_ledger():
     """Turn 5: with two help turns in the window, the town is the ledger's."""
-    past = history(HELP, HELP, ledger=Ledger("events", {"area": "花壇鄉"}))
+    past = history(HELP, HELP, ledger=Ledger((Projection("events", {"area": "花壇鄉"}),)))
     name, arguments = await call(*past, user("剛才那個鄉鎮，再找一家吃的。"))
     assert name == "search_local_places"
     assert arguments == {"area": "花壇鄉", "dietary_type": "", "keyword": ""}
@@ -90,7 +91,7 @@ async def test_the_town_comes_from_the_ledger():
 
 async def test_the_newest_town_wins():
     """A projection is newer than the ledger, and the later projection newer still."""
-    ledger = Ledger("places", {"area": "花壇鄉"})
+    ledger = Ledger((Projection("places", {"area": "花壇鄉"}),))
     older = SCHEMA.project("places", {"area": "鹿港鎮"})
     newer = SCHEMA.project("events", {"area": "彰化市"})
     question = user("那邊有什麼吃的")
@@ -100,7 +101,7 @@ async def test_the_newest_town_wins():
 
 async def test_the_goal_goes_on():
     """「那彰化市呢？」 repeats the newest search, over a turn of help."""
-    past = history(HELP, ledger=Ledger("events", {"area": "花壇鄉"}))
+    past = history(HELP, ledger=Ledger((Projection("events", {"area": "花壇鄉"}),)))
     assert await call(*past, user("那彰化市呢？")) == (
         "search_local_events",
         {"date": "", "area": "彰化市", "keyword": ""},
