@@ -1,11 +1,13 @@
 """What the tests on real files share."""
 
+import asyncio
 import sqlite3
 from pathlib import Path
 
 import pytest
 
 from stores.open import open_store
+from tests.support import postgres
 
 pytest.register_assert_rewrite("stores.conformance")
 
@@ -35,3 +37,51 @@ class File:
 @pytest.fixture
 def file(tmp_path):
     return File(tmp_path / "store.db")
+
+
+GRANTS = f"""
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{postgres.SERVICE}') THEN
+    CREATE ROLE {postgres.SERVICE} LOGIN NOSUPERUSER NOBYPASSRLS;
+  END IF;
+END $$;
+GRANT SELECT ON store_schema TO {postgres.SERVICE};
+GRANT SELECT, INSERT, UPDATE, DELETE ON
+  store_people, store_journal, store_preferences, store_cards, store_vault, store_ledger
+  TO {postgres.SERVICE};
+GRANT USAGE ON SEQUENCE store_vault_slot_seq TO {postgres.SERVICE};
+"""
+EMPTY = "TRUNCATE store_people, store_vault CASCADE"
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A PostgreSQL whose database is migrated, and a role that owns nothing in it."""
+    with postgres.running() as started:
+
+        async def prepare():
+            async with open_store(started.url(user=postgres.OWNER)):
+                pass
+            await started.execute(GRANTS)
+
+        asyncio.run(prepare())
+        yield started
+
+
+class Database:
+    """A store on a server: what ``File`` is for SQLite."""
+
+    def __init__(self, server) -> None:
+        self.server = server
+        self.url = server.url()
+
+    def open(self, **options):
+        keys = {"signing_keys": [KEY], "store_keys": [STORE_KEY]}
+        return open_store(self.url, **{**keys, "synchronous": "OFF", **options})
+
+
+@pytest.fixture
+def database(server):
+    """The server's store, emptied."""
+    asyncio.run(server.execute(EMPTY))
+    return Database(server)
