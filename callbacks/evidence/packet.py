@@ -1,6 +1,7 @@
 """What the model is given: the decision, the items it names, and the bytes they make together."""
 
 import hashlib
+from functools import cached_property
 from typing import Literal
 
 from callbacks.evidence.admission import Exclusion
@@ -141,7 +142,12 @@ class EvidencePacket(Frozen):
         Raises:
             KeyError: The packet has no such item.
         """
-        return {item.id: item for item in self.items}[item_id]
+        return self.by_id[item_id]
+
+    @cached_property
+    def by_id(self) -> dict[str, EvidenceItem]:
+        """The items by id."""
+        return {item.id: item for item in self.items}
 
     def expires_at_ms(self, claim_id: str) -> int | None:
         """Return when a claim's evidence may no longer be used; None when it does not age."""

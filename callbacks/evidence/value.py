@@ -1,5 +1,6 @@
 """A typed value that evidence asserts, and how a text is read as one."""
 
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
@@ -71,13 +72,20 @@ class Vocabulary(Frozen):
 
     terms: tuple[Term, ...] = ()
 
+    @cached_property
+    def by_name(self) -> dict[str, str]:
+        """Ids by folded name; a name that several words share is no name of any."""
+        found: dict[str, str] = {}
+        shared: set[str] = set()
+        for term in self.terms:
+            for name in {fold(one) for one in self._names(term)}:
+                if found.setdefault(name, term.id) != term.id:
+                    shared.add(name)
+        return {name: word for name, word in found.items() if name not in shared}
+
     def find(self, text: str) -> str | None:
         """Return the id of the one word that a whole text is, or None where it is none or several."""
-        wanted = fold(text)
-        found = {
-            term.id for term in self.terms if wanted in {fold(name) for name in self._names(term)}
-        }
-        return found.pop() if len(found) == 1 else None
+        return self.by_name.get(fold(text))
 
     def label(self, word: str, language: str) -> str:
         """Return what a word is called in a language; its id where nothing is said."""
