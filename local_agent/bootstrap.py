@@ -111,6 +111,7 @@ def build(
         clock=clock,
         zone=settings.zone,
         rendered=not consent_surface,
+        revision=plugin.revision_of,
     )
     app = App(name=APP_NAME, root_agent=build_agent(settings, tools), plugins=[plugin])
     return Local(settings=settings, store=store, plugin=plugin, app=app, clock=clock)

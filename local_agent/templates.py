@@ -99,6 +99,7 @@ REFUSALS: Mapping[str, str] = MappingProxyType(
         "ANSWER_NOT_RELEASED": "這個答案沒有通過檢查，所以不給您看，請換個問法。",
         "CONTRACT_MISMATCH": "系統版本對不起來，這次沒有送出，請通知管理人員。",
         "STORE_UNAVAILABLE": f"資料庫現在忙不過來，這次什麼都沒改，{_TRY_LATER}",
+        "STORE_KEY_MISSING": "記住的內容現在打不開，這次什麼都沒改，請通知管理人員。",
         "STORE_SCHEMA_TOO_NEW": "資料庫的版本比程式新，這次什麼都沒改，請通知管理人員。",
         "INVALID_STORE_INPUT": "這次的資料不完整，什麼都沒改，請再說一次。",
         "UNSUPPORTED_STORE_URL": "資料庫的設定有誤，這次什麼都沒改，請通知管理人員。",

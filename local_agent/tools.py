@@ -18,10 +18,12 @@ from local_agent.diets import ANY, canonical_diet
 from local_agent.presenting import present
 from local_agent.search import QueryError, search_events, search_places
 from local_agent.templates import PURPOSE
+from stores.errors import StoreError
 from stores.ports import ContextStore
 from stores.records import CardAction, Owner, Proposal
 
 OwnerOf = Callable[[ReadonlyContext], Owner | None]
+RevisionOf = Callable[[ReadonlyContext], int | None]
 
 NOT_REMEMBERED = "NOT_REMEMBERED"
 """Nothing can be remembered here: no person is known, or the surface has no consent button."""
@@ -39,6 +41,7 @@ class LocalTools:
         clock: Callable[[], int],
         zone: tzinfo,
         rendered: bool = False,
+        revision: RevisionOf = lambda _: None,
     ) -> None:
         """Bind the tools.
 
@@ -50,6 +53,8 @@ class LocalTools:
             zone: Where "today" is.
             rendered: Add the words for a person to each result, for surfaces that show results
                 as they are (`adk web`).
+            revision: The consent revision that a call's turn began with; a card of an older one
+                is refused by the store.
         """
         self._catalog = catalog
         self._store = store
@@ -57,6 +62,7 @@ class LocalTools:
         self._clock = clock
         self._zone = zone
         self._rendered = rendered
+        self._revision = revision
 
     def all(self) -> list[Callable[..., Any]]:
         """Return the tools in the order in which the model sees them."""
@@ -155,7 +161,11 @@ class LocalTools:
         owner = self._owner(tool_context)
         if owner is None or self._store is None:
             return {"error_code": NOT_REMEMBERED}
-        known = (await self._store.preferences(owner, now_ms=self._clock())).values.get(DIETARY_KEY)
+        try:
+            held = await self._store.preferences(owner, now_ms=self._clock())
+        except StoreError as error:
+            return {"error_code": error.error_code}
+        known = held.values.get(DIETARY_KEY)
         return {"remembered": known.value if known is not None else None}
 
     async def _card(
@@ -164,9 +174,13 @@ class LocalTools:
         owner = self._owner(tool_context)
         if owner is None or self._store is None:
             return {"error_code": NOT_REMEMBERED}
-        card = await self._store.propose(
-            owner,
-            Proposal(key=DIETARY_KEY, value=value, purpose=PURPOSE, action=action),
-            now_ms=self._clock(),
-        )
+        try:
+            card = await self._store.propose(
+                owner,
+                Proposal(key=DIETARY_KEY, value=value, purpose=PURPOSE, action=action),
+                now_ms=self._clock(),
+                expected_revision=self._revision(tool_context),
+            )
+        except StoreError as error:
+            return {"error_code": error.error_code}
         return {"card": card.model_dump_json(), "value": value}

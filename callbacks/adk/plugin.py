@@ -12,6 +12,7 @@ from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.events.event import Event
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
@@ -147,6 +148,15 @@ class ContextBudgetPlugin(BasePlugin):
     def gate(self, model: BaseLlm) -> BaseLlm:
         """Return the model behind this plugin's gate (done for whole trees at each run)."""
         return self._gates.gate(model)
+
+    def revision_of(self, context: ReadonlyContext) -> int | None:
+        """Return the consent revision that a tool's turn began with; None where there is no turn.
+
+        A tool that writes to the store passes it on, so that what a turn began before a "forget"
+        is refused at the commit (invariant 7).
+        """
+        turn = self._keeper.find(invocation_of(context))
+        return turn.revision if turn is not None and turn.owner is not None else None
 
     def agent_callbacks(self) -> dict[str, Any]:
         """Return the callbacks for `LlmAgent(**plugin.agent_callbacks())`, without an App.

@@ -34,6 +34,7 @@ SENTENCES: Mapping[str, str] = {
     "HISTORY_INVALID": "The kept messages could not be used, so the request was not sent.",
     "RANKING_UNAVAILABLE": "The kept messages could not be ranked, so the request was not sent.",
     "STORE_UNAVAILABLE": "The store cannot be reached right now; nothing was sent or changed.",
+    "STORE_KEY_MISSING": "What is remembered cannot be opened right now; nothing was changed.",
     "TOOL_FAILED": "The tool failed; its message is withheld because it may hold a private value.",
     "INTERNAL_ERROR": "Something failed inside the context layer, so the request was not sent.",
 }

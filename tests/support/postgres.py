@@ -75,7 +75,7 @@ class Server:
         self._run("pg_ctl", "-D", str(self.data), "-l", str(self.log), "-w", "-o", options, "start")
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
-        """End it by its process number: SIGQUIT is PostgreSQL's immediate shutdown, like a crash."""
+        """End it by its process number; SIGQUIT is an immediate shutdown, which is like a crash."""
         pid = int((self.data / "postmaster.pid").read_text(encoding="ascii").split("\n", 1)[0])
         os.kill(pid, how)
         for _ in range(500):
