@@ -155,9 +155,7 @@ def _set(name: str, change: Callable[[Any, random.Random], Any], *needs: str) ->
 def _on_money(change: Callable[[int, random.Random], str]) -> Mutation:
     def mutate(data: Data, here: World, source: random.Random) -> bool:
         plain = {one["claim"]: one for one in right_answer(here.packet)["statements"]}
-        found = [
-            one for one in data["statements"] if plain[one["claim"]].get("unit") == "CNY"
-        ]
+        found = [one for one in data["statements"] if plain[one["claim"]].get("unit") == "CNY"]
         if not found:
             return False
         said = source.choice(found)
@@ -330,7 +328,9 @@ MUTATIONS: dict[str, Mutation] = {
         lambda one, _s: {"gt": "lt", "ge": "le", "lt": "gt", "le": "ge", "eq": "gt"}[one],
     ),
     "comparator_in_value": _on_money(
-        lambda amount, source: f"{amount:,}元" + source.choice(("以上", "以上（不含）", "以下", "起"))
+        lambda amount, source: (
+            f"{amount:,}元" + source.choice(("以上", "以上（不含）", "以下", "起"))
+        )
     ),
     "value_digit": _on_money(lambda amount, source: f"{amount + source.choice((1, -1, 9)):,}"),
     "value_magnitude": _on_money(lambda amount, source: f"{amount * source.choice((10, 100)):,}"),
@@ -342,9 +342,7 @@ MUTATIONS: dict[str, Mutation] = {
     "value_ten_thousand": _on_money(lambda amount, _s: f"{amount}萬"),
     "value_word": _set("value", lambda _one, source: source.choice(("無上限", "已核准", "yes"))),
     "currency": _other_currency,
-    "polarity": _set(
-        "polarity", lambda one, _s: "denied" if one == "affirmed" else "affirmed"
-    ),
+    "polarity": _set("polarity", lambda one, _s: "denied" if one == "affirmed" else "affirmed"),
     "exception_dropped": _set("exceptions", lambda one, _s: one[1:]),
     "exception_added": _set("exceptions", _except_other, "claim"),
     "exception_direction": _set("exceptions", lambda one, _s: [f"{one[0]}同樣適用", *one[1:]]),
@@ -355,7 +353,9 @@ MUTATIONS: dict[str, Mutation] = {
     "statement_under_other_claim": _swap("claim"),
     "as_of_dropped": _set("as_of", lambda _one, _s: None),
     "as_of_shifted": _set("as_of", lambda one, _s: one[:-7] + "59" + one[-5:]),
-    "as_of_invented": _set("as_of", lambda one, _s: None if one else "2026-07-21T02:14:03Z", "value"),
+    "as_of_invented": _set(
+        "as_of", lambda one, _s: None if one else "2026-07-21T02:14:03Z", "value"
+    ),
     "expired": _late,
     "outcome_of_claim": _outcome_up,
     "outcome_of_answer": _answer_outcome,
@@ -408,7 +408,10 @@ EDITS: dict[str, tuple[bool, Any]] = {
     "space_and_width": (False, _line_edit(lambda line, _s: line.replace("，", ", ") + " ")),
     "paraphrase": (False, _line_edit(lambda line, _s: line.replace("審批", "負責審批"))),
     "number_changed": (True, _line_edit(lambda line, _s: line.replace("00,000 CNY", "10,000 CNY"))),
-    "comparator": (True, _line_edit(lambda line, _s: line.replace("超過", "達到").replace("（不含）", ""))),
+    "comparator": (
+        True,
+        _line_edit(lambda line, _s: line.replace("超過", "達到").replace("（不含）", "")),
+    ),
     "negation": (True, _line_edit(lambda line, _s: line.replace("由", "不由", 1))),
     "role": (True, _line_edit(lambda line, _s: line.replace("集團委員會", "區域總經理"))),
     "exception_removed": (True, _line_edit(lambda line, _s: _without(line, "例外："))),
@@ -456,6 +459,9 @@ def _edited(worlds: list[World], count: int, source: random.Random) -> Data:
         table[kind] = {
             "changes_meaning": changes_meaning,
             "tried": total,
-            **{step: round(steps[step] / max(1, total), 4) for step in ("release", "retyped", "person")},
+            **{
+                step: round(steps[step] / max(1, total), 4)
+                for step in ("release", "retyped", "person")
+            },
         }
     return {"released_with_changed_meaning": wrongly, "by_kind": table}

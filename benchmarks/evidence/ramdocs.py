@@ -44,9 +44,7 @@ PER_ENTITY = 2  # documents kept for an entity that opens none
 _YEAR = re.compile(r"\b1[0-9]{3}\b|\b20[0-2][0-9]\b")
 _FIGURE = re.compile(r"\d[\d,.]*")
 _FUNCTION_WORDS = frozenset(
-    "the a an of in on at to for and or is was are were be by with from as it its that this which "
-    "who whom what when where how did does do has have had into than then their his her he she "
-    "they you we not but".split()
+    ["the", "a", "an", "of", "in", "on", "at", "to", "for", "and", "or", "is", "was", "are", "were", "be", "by", "with", "from", "as", "it", "its", "that", "this", "which", "who", "whom", "what", "when", "where", "how", "did", "does", "do", "has", "have", "had", "into", "than", "then", "their", "his", "her", "he", "she", "they", "you", "we", "not", "but"]
 )
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -94,9 +92,7 @@ class Question:
 
     def __post_init__(self) -> None:
         self.words = [words(text) for text in self.texts]
-        self.runs = [
-            {tuple(one[at : at + 3]) for at in range(len(one) - 2)} for one in self.words
-        ]
+        self.runs = [{tuple(one[at : at + 3]) for at in range(len(one) - 2)} for one in self.words]
 
     def near(self, one: int, other: int) -> float:
         """Return the share of the smaller document's three-word runs that are the other's too."""

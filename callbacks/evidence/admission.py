@@ -14,6 +14,9 @@ from callbacks.evidence.item import EvidenceItem, Status
 from callbacks.evidence.plan import ClaimPlan
 from callbacks.evidence.trust import Trust
 
+MAX_SHOWN = 12
+"""Most exclusions a packet names; the record names all of them."""
+
 Row = Mapping[str, Any]
 """An item as plain data, the way a store gives it."""
 
@@ -56,15 +59,32 @@ class Admission:
 
     Attributes:
         items: The survivors, by id.
-        excluded: What the reader may see but does not count, by id; what was denied is one
-            entry, the same whatever and however much it was.
+        excluded: What the reader may see but does not count: pairs of id and reason, by id (plain
+            pairs, for they are many); what was denied is one entry, the same whatever and however
+            much it was.
         candidates: How many rows were judged. For the operator, not for packets: it counts denied
             rows also.
     """
 
     items: tuple[EvidenceItem, ...]
-    excluded: tuple[Exclusion, ...]
+    excluded: tuple[tuple[str, str], ...]
     candidates: int
+
+
+def telling(excluded: tuple[tuple[str, str], ...]) -> tuple[Exclusion, ...]:
+    """Return the exclusions that a packet names: of what might otherwise be taken to count.
+
+    What is about something or somewhere else says nothing to the reader of a packet.
+    """
+    found = [
+        (name, reason)
+        for name, reason in excluded
+        if reason not in {"not_related", "out_of_scope"} and name != NOT_AVAILABLE
+    ]
+    denied = [pair for pair in excluded if pair[0] == NOT_AVAILABLE]
+    return tuple(
+        Exclusion(id=name, reason=reason) for name, reason in (*found[:MAX_SHOWN], *denied)
+    )
 
 
 def admit(
@@ -111,9 +131,9 @@ def admit(
     for item in _linked(tuple(survivors.values()), aside):
         survivors[item.id] = item
         del excluded[item.id]
-    out = [Exclusion(id=key, reason=reason) for key, reason in sorted(excluded.items())]
+    out = sorted(excluded.items())
     if denied:
-        out.append(Exclusion(id=NOT_AVAILABLE, reason="not_available_to_you"))
+        out.append((NOT_AVAILABLE, "not_available_to_you"))
     items = tuple(survivors[key] for key in sorted(survivors))
     return Admission(items, tuple(out), candidates)
 

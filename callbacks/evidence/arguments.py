@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Literal
 
-from callbacks.evidence.contract import TaskContract
 from callbacks.evidence.frozen import Frozen
 from callbacks.evidence.item import EvidenceItem
 from callbacks.evidence.numeral import exact, fold

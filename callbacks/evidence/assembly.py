@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from callbacks.evidence.admission import Admission, Asked, Reader, Row, admit
+from callbacks.evidence.admission import Admission, Asked, Reader, Row, admit, telling
 from callbacks.evidence.arrangement import build, channel_texts, item_lines, parts
 from callbacks.evidence.authority import AuthorityMatrix, Support, support
 from callbacks.evidence.case import CaseState
@@ -107,6 +107,7 @@ class Assembly:
         reasons: Why an admitted item is not in the packet: pairs of id and reason, by id.
         hops: Links followed for what was chosen.
         cuts: Claims whose ways were too many to expand.
+        excluded: Everything that was not admitted, pairs of id and reason; the packet names some of it.
     """
 
     packet: EvidencePacket
@@ -116,6 +117,7 @@ class Assembly:
     reasons: tuple[tuple[str, str], ...]
     hops: tuple[Hop, ...]
     cuts: tuple[str, ...]
+    excluded: tuple[tuple[str, str], ...]
 
     @property
     def units(self) -> int:
@@ -360,7 +362,7 @@ def _spec(inputs: Inputs, found: _Found, selection: Selection) -> PacketSpec:
         sections=tuple(sections[claim.id] for claim in claims),
         unknowns=tuple(unknowns),
         conflicts=tuple(one for claim in claims for one in found.conflicts[claim.id]),
-        excluded=found.admission.excluded,
+        excluded=telling(found.admission.excluded),
     )
 
 
@@ -470,4 +472,5 @@ def _assembly(
             if hop.source in inside
         ),
         cuts=tuple(cover_.claim for cover_ in found.covers.values() if cover_.cut),
+        excluded=found.admission.excluded,
     )

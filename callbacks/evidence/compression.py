@@ -258,9 +258,7 @@ def aggregate(
 
 def still_holds(known: Aggregate, rows: Iterable[Mapping[str, object]]) -> bool:
     """Say whether an aggregate is still what its rows give; any changed row makes it fall."""
-    again = aggregate(
-        rows, where=dict(known.where), column=known.column, currency=known.currency
-    )
+    again = aggregate(rows, where=dict(known.where), column=known.column, currency=known.currency)
     return again == known
 
 

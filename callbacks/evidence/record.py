@@ -60,6 +60,7 @@ class GenerationRecord(Frozen):
         clock_ms: The time that was given to the policy.
         items: The items, in order.
         cut: Admitted items that are not in the packet, with the reason.
+        excluded: Everything that was not admitted, with the reason.
         hops: Links that were followed.
         chosen: How the items were chosen.
         sizes: Measured size of each channel, beside its limit: name, size, limit.
@@ -75,6 +76,7 @@ class GenerationRecord(Frozen):
     clock_ms: int
     items: tuple[Kept, ...]
     cut: tuple[tuple[Id, Id], ...]
+    excluded: tuple[tuple[Id, Id], ...]
     hops: tuple[Hop, ...]
     chosen: Chosen
     sizes: tuple[tuple[Id, int, int], ...]
@@ -132,6 +134,7 @@ def make_record(
             for item in packet.items
         ),
         cut=assembly.reasons,
+        excluded=assembly.excluded,
         hops=assembly.hops,
         chosen=Chosen(
             method=choice.method,
@@ -188,6 +191,6 @@ def _stored(sha256: str, fetch: Fetch) -> bytes:
     raise RecordMismatch("A part of the generation is not stored.")
 
 
-def _require(holds: bool) -> None:  # noqa: FBT001 - one condition, named at each call
+def _require(holds: bool) -> None:
     if not holds:
         raise RecordMismatch
