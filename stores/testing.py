@@ -16,13 +16,16 @@ from __future__ import annotations
 
 from stores.conformance.cards import CardSuite
 from stores.conformance.forgetting import ForgettingSuite
+from stores.conformance.keeping import KeepingSuite
 from stores.conformance.life import LifeSuite
 from stores.conformance.owners import OwnerSuite
 from stores.conformance.windows import WindowSuite
 
 
-class ContextStoreConformance(WindowSuite, CardSuite, ForgettingSuite, OwnerSuite, LifeSuite):
-    """What a ContextStore does, seen through its port alone."""
+class ContextStoreConformance(
+    WindowSuite, CardSuite, ForgettingSuite, KeepingSuite, OwnerSuite, LifeSuite
+):
+    """What a PersonalStore does, seen through its port alone."""
 
 
 __all__ = ["ContextStoreConformance"]

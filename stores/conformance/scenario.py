@@ -22,6 +22,7 @@ from stores.records import (
 
 SIGNING_KEY: Final = b"a signing key of the tests alone"
 STORE_KEY: Final = b"a store key of the tests, 32 bytes or more"
+OTHER_STORE_KEY: Final = b"another store key of the tests, as long"
 OTHER_KEY: Final = b"another signing key of the tests"
 ANN: Final = Owner(tenant="town", person="ann")
 BEN: Final = Owner(tenant="town", person="ben")
