@@ -246,7 +246,9 @@ class ContextBudgetPlugin(BasePlugin):
             usage = llm_response.usage_metadata
             measured = usage.prompt_token_count if usage is not None else None
             turn.root.report.measured_prompt_tokens.append(measured)
-            self._outgoing.measured(turn, measured)
+            # Where the SDK went on by itself, it added up the prompts of all hops.
+            first = getattr(usage, "initial_prompt_token_count", None)
+            self._outgoing.measured(turn, measured if first is None else first)
         return None
 
     async def before_tool_callback(
