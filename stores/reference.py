@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from stores.errors import ConversationChanged, PreferenceChanged
 from stores.records import (
+    PRIVATE,
     Card,
     CardAction,
     Outcome,
@@ -38,6 +39,7 @@ class _Person:
     window: str | None = None
     expires_at_ms: int = 0
     last_event: str | None = None
+    forgotten_at_ms: int = -1
     values: dict[str, Remembered] = field(default_factory=dict)
     cards: dict[str, _Shown] = field(default_factory=dict)
 
@@ -62,10 +64,13 @@ class Reference:
             last_event=person.last_event,
         )
 
-    def preferences(self, owner: Owner) -> Preferences:
+    def preferences(self, owner: Owner, *, now_ms: int, chat: str = PRIVATE) -> Preferences:
         """What ``ContextStore.preferences`` must return."""
         person = self._person(owner)
-        return Preferences(revision=person.revision, values=person.values)
+        values = {
+            key: one for key, one in person.values.items() if one.usable(now_ms=now_ms, chat=chat)
+        }
+        return Preferences(revision=person.revision, values=values)
 
     def append(
         self,
@@ -105,6 +110,11 @@ class Reference:
         person.expires_at_ms = 0
         return person.generation
 
+    def refuses(self, owner: Owner, proposal: Proposal) -> bool:
+        """Whether ``ContextStore.propose`` must refuse words as older than the last "forget"."""
+        said_at_ms = proposal.said_at_ms
+        return said_at_ms is not None and said_at_ms <= self._person(owner).forgotten_at_ms
+
     def shown(self, owner: Owner, proposal: Proposal, card: Card) -> None:
         """Take note of a card that the store under test made."""
         self._person(owner).cards[card.token] = _Shown(proposal, card.revision, card.expires_at_ms)
@@ -127,7 +137,7 @@ class Reference:
             return Outcome.CANCELLED
         key = card.proposal.key
         if card.proposal.action is CardAction.FORGET:
-            self.forget(owner, key)
+            self.forget(owner, key, now_ms=now_ms)
             card.end = Outcome.ALREADY_APPLIED
             return Outcome.FORGOTTEN
         card.end = Outcome.ALREADY_APPLIED
@@ -136,12 +146,15 @@ class Reference:
             value=card.proposal.value or "",
             purpose=card.proposal.purpose,
             granted_at_ms=now_ms,
+            expires_at_ms=card.proposal.expires_at_ms,
+            scope=card.proposal.scope,
         )
         return Outcome.SAVED
 
-    def forget(self, owner: Owner, key: str | None) -> int:
+    def forget(self, owner: Owner, key: str | None, *, now_ms: int) -> int:
         """The revision ``ContextStore.forget`` must return."""
         person = self._person(owner)
+        person.forgotten_at_ms = max(person.forgotten_at_ms, now_ms)
         for name in list(person.values):
             if key in (None, name):
                 del person.values[name]
@@ -149,6 +162,12 @@ class Reference:
             if card.end is Outcome.ALREADY_APPLIED and key in (None, card.proposal.key):
                 card.end = Outcome.STALE
         return self._changed(owner)
+
+    def erase(self, owner: Owner, *, now_ms: int) -> int:
+        """The revision ``PersonalStore.erase`` must return; the person's cards are unknown then."""
+        revision = self.forget(owner, None, now_ms=now_ms)
+        self._person(owner).cards.clear()
+        return revision
 
     def _changed(self, owner: Owner) -> int:
         self.clear(owner)

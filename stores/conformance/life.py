@@ -29,13 +29,17 @@ from stores.conformance.scenario import (
 from stores.consent import CARD_TTL_MS
 from stores.errors import (
     InvalidInput,
+    PreferenceChanged,
     StoreError,
     StoreUnavailable,
 )
+from stores.personal import PersonalStore
 from stores.ports import ContextStore
 from stores.records import (
+    PRIVATE,
     Owner,
     Preferences,
+    Proposal,
     Snapshot,
 )
 from stores.reference import Reference
@@ -45,7 +49,7 @@ class LifeSuite(Suite):
     """What a store does with bad input, over restarts, and in any order of calls."""
 
     @scenario
-    async def test_bad_arguments_are_refused(self, store: ContextStore) -> None:
+    async def test_bad_arguments_are_refused(self, store: PersonalStore) -> None:
         """A wrong type, a blank or something endless is refused by a code and changes nothing."""
         await write(store, ANN)
         before = await everything(store, ANN)
@@ -81,6 +85,8 @@ class LifeSuite(Suite):
                 store.approve(nobody, "t", now_ms=NOW),
                 store.cancel(nobody, "t", now_ms=NOW),
                 store.forget(nobody, None, now_ms=NOW),
+                store.inspect(nobody, now_ms=NOW),
+                store.erase(nobody, now_ms=NOW),
             ):
                 with pytest.raises(InvalidInput):
                     await call
@@ -92,12 +98,30 @@ class LifeSuite(Suite):
                 store.propose(ANN, TEA, now_ms=anything),
                 store.approve(ANN, "t", now_ms=anything),
                 store.forget(ANN, None, now_ms=anything),
+                store.preferences(ANN, now_ms=anything),
+                store.inspect(ANN, now_ms=anything),
+                store.erase(ANN, now_ms=anything),
+                store.sweep("town", now_ms=anything),
             ):
                 with pytest.raises(InvalidInput):
                     await call
         for anything in (1, b"token", None):
             with pytest.raises(InvalidInput):
                 await store.approve(ANN, anything, now_ms=NOW)
+        for anything in ("", " ", 1, "x" * 129, None):
+            for another in (
+                store.preferences(ANN, now_ms=NOW, chat=anything),
+                store.propose(ANN, TEA, now_ms=NOW, channel=anything),
+                store.forget(ANN, None, now_ms=NOW, channel=anything),
+                store.erase(ANN, now_ms=NOW, channel=anything),
+                store.sweep(anything, now_ms=NOW),
+                store.rotate_keys(anything),
+            ):
+                with pytest.raises(InvalidInput):
+                    await another
+        for anything in (1, None, "no"):
+            with pytest.raises(InvalidInput):
+                await store.erase(ANN, now_ms=NOW, keep_ledger=anything)
         for anything in ("", " ", 1, "k" * 65):
             with pytest.raises(InvalidInput):
                 await store.forget(ANN, anything, now_ms=NOW)
@@ -143,10 +167,24 @@ class LifeSuite(Suite):
         asyncio.run(tell())
 
 
-_KINDS = ("turn", "turn", "late", "propose", "approve", "approve", "cancel", "forget")
+_KINDS = (
+    *("turn", "turn", "late", "propose", "propose", "approve", "approve"),
+    *("cancel", "forget", "sweep", "erase"),
+)
+_CHATS = (PRIVATE, "the club")
 
 
-async def _follow(store: ContextStore, chance: random.Random, calls: int) -> None:
+def _proposal(chance: random.Random, now: int) -> Proposal:
+    changes: dict[str, Any] = {}
+    proposal = chance.choice((TEA, COFFEE, NEAR, NO_DRINK))
+    if proposal.value is not None:
+        changes["expires_at_ms"] = chance.choice((None, now + 1, now + 500, now + CARD_TTL_MS + 1))
+        changes["scope"] = chance.choice(_CHATS)
+    changes["said_at_ms"] = chance.choice((None, now, now - 1_000))
+    return proposal.model_copy(update=changes)
+
+
+async def _follow(store: PersonalStore, chance: random.Random, calls: int) -> None:
     model, now = Reference(), NOW
     owners = (ANN, BEN, ANN_ELSEWHERE)
     tokens: list[str] = []
@@ -154,14 +192,16 @@ async def _follow(store: ContextStore, chance: random.Random, calls: int) -> Non
     for number in range(calls):
         owner = chance.choice(owners)
         now += chance.choice((0, 1, 1_000, CARD_TTL_MS, TTL) if chance.random() < 0.2 else (1,))
-        kind = chance.choice(
-            ("turn", "turn", "late", "propose", "approve", "approve", "cancel", "forget")
-        )
+        kind = chance.choice(_KINDS)
         if kind == "propose":
-            proposal = chance.choice((TEA, COFFEE, NEAR, NO_DRINK))
-            card = await store.propose(owner, proposal, now_ms=now)
-            model.shown(owner, proposal, card)
-            tokens.append(card.token)
+            proposal = _proposal(chance, now)
+            if model.refuses(owner, proposal):
+                with pytest.raises(PreferenceChanged):
+                    await store.propose(owner, proposal, now_ms=now)
+            else:
+                card = await store.propose(owner, proposal, now_ms=now)
+                model.shown(owner, proposal, card)
+                tokens.append(card.token)
         elif kind in ("approve", "cancel") and tokens:
             token, approve = chance.choice(tokens[-6:]), kind == "approve"
             press = store.approve if approve else store.cancel
@@ -170,26 +210,48 @@ async def _follow(store: ContextStore, chance: random.Random, calls: int) -> Non
         elif kind == "forget":
             key = chance.choice(("drink", "distance", None))
             forgotten = await store.forget(owner, key, now_ms=now)
-            assert (forgotten.revision, forgotten.complete) == (model.forget(owner, key), True)
+            expected_revision = model.forget(owner, key, now_ms=now)
+            assert (forgotten.revision, forgotten.complete) == (expected_revision, True)
+        elif kind == "erase":
+            erased = await store.erase(owner, now_ms=now)
+            assert (erased.revision, erased.complete) == (model.erase(owner, now_ms=now), True)
+        elif kind == "sweep":
+            await store.sweep(owner.tenant, now_ms=now)
         elif kind in ("turn", "late"):
-            if kind == "turn":
-                seen[owner] = await store.snapshot(owner, now_ms=now)
-            wanted: dict[str, Any] = {
-                "event_id": f"e{number - number % 3}",
-                "window": f"[{number}]",
-                "expected_revision": seen[owner].revision,
-                "expected_generation": seen[owner].generation,
-                "now_ms": now,
-            }
-            try:
-                expected: int | type[StoreError] = model.append(owner, **wanted)
-            except StoreError as error:
-                expected = type(error)
-            if isinstance(expected, int):
-                assert await store.append(owner, **wanted) == expected
-            else:
-                with pytest.raises(expected):
-                    await store.append(owner, **wanted)
+            await _turn(store, model, owner, seen, number=number, now=now, late=kind == "late")
         for one in owners:
             assert await store.snapshot(one, now_ms=now) == model.snapshot(one, now_ms=now)
-            assert await store.preferences(one, now_ms=NOW) == model.preferences(one)
+            for chat in _CHATS:
+                kept = await store.preferences(one, now_ms=now, chat=chat)
+                assert kept == model.preferences(one, now_ms=now, chat=chat)
+
+
+async def _turn(
+    store: PersonalStore,
+    model: Reference,
+    owner: Owner,
+    seen: dict[Owner, Snapshot],
+    *,
+    number: int,
+    now: int,
+    late: bool,
+) -> None:
+    """End a turn that began now, or one that began at some time before."""
+    if not late:
+        seen[owner] = await store.snapshot(owner, now_ms=now)
+    wanted: dict[str, Any] = {
+        "event_id": f"e{number - number % 3}",
+        "window": f"[{number}]",
+        "expected_revision": seen[owner].revision,
+        "expected_generation": seen[owner].generation,
+        "now_ms": now,
+    }
+    try:
+        expected: int | type[StoreError] = model.append(owner, **wanted)
+    except StoreError as error:
+        expected = type(error)
+    if isinstance(expected, int):
+        assert await store.append(owner, **wanted) == expected
+    else:
+        with pytest.raises(expected):
+            await store.append(owner, **wanted)

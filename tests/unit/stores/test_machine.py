@@ -9,6 +9,7 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     consumes,
     invariant,
+    multiple,
     rule,
     run_state_machine_as_test,
 )
@@ -16,7 +17,7 @@ from hypothesis.stateful import (
 from stores.consent import CARD_TTL_MS
 from stores.errors import ConversationChanged, PreferenceChanged, StoreError
 from stores.open import open_store
-from stores.records import CardAction, Owner, Proposal
+from stores.records import PRIVATE, CardAction, Owner, Proposal
 from stores.reference import Reference
 
 OWNERS = [
@@ -24,6 +25,7 @@ OWNERS = [
     Owner(tenant="town", person="ben"),
     Owner(tenant="city", person="ann"),
 ]
+CHATS = [PRIVATE, "the club"]
 owners = st.sampled_from(OWNERS)
 keys = st.sampled_from(["drink", "distance"])
 proposals = st.one_of(
@@ -32,6 +34,7 @@ proposals = st.one_of(
         key=keys,
         purpose=st.sampled_from(["p", "q"]),
         value=st.sampled_from(["tea", "花茶"]),
+        scope=st.sampled_from(CHATS),
     ),
     st.builds(Proposal, key=keys, purpose=st.just("p"), action=st.just(CardAction.FORGET)),
 )
@@ -98,8 +101,22 @@ class StoreMachine(RuleBasedStateMachine):
     def clear(self, owner):
         assert self.run(self.store.clear(owner, now_ms=self.now)) == self.model.clear(owner)
 
-    @rule(target=cards, owner=owners, proposal=proposals)
-    def propose(self, owner, proposal):
+    @rule(
+        target=cards,
+        owner=owners,
+        proposal=proposals,
+        life=st.one_of(st.none(), st.sampled_from([1, 1_000, CARD_TTL_MS + 1])),
+        age=st.one_of(st.none(), st.sampled_from([0, 1_000])),
+    )
+    def propose(self, owner, proposal, life, age):
+        if proposal.value is not None and life is not None:
+            proposal = proposal.model_copy(update={"expires_at_ms": self.now + life})
+        if age is not None:
+            proposal = proposal.model_copy(update={"said_at_ms": self.now - age})
+        if self.model.refuses(owner, proposal):
+            refused = self.attempt(self.store.propose(owner, proposal, now_ms=self.now))
+            assert refused is PreferenceChanged
+            return multiple()
         card = self.run(self.store.propose(owner, proposal, now_ms=self.now))
         self.model.shown(owner, proposal, card)
         return owner, card.token
@@ -121,16 +138,32 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(owner=owners, key=st.one_of(st.none(), keys))
     def forget(self, owner, key):
         result = self.run(self.store.forget(owner, key, now_ms=self.now))
-        assert (result.revision, result.complete) == (self.model.forget(owner, key), True)
+        assert (result.revision, result.complete) == (
+            self.model.forget(owner, key, now_ms=self.now),
+            True,
+        )
+
+    @rule(owner=owners)
+    def erase(self, owner):
+        result = self.run(self.store.erase(owner, now_ms=self.now))
+        assert (result.revision, result.complete) == (
+            self.model.erase(owner, now_ms=self.now),
+            True,
+        )
+
+    @rule(tenant=st.sampled_from(["town", "city"]))
+    def sweep(self, tenant):
+        """Nothing that can be seen changes, which the invariant checks."""
+        self.run(self.store.sweep(tenant, now_ms=self.now))
 
     @invariant()
     def everybody_is_as_in_the_model(self):
         for owner in OWNERS:
             seen = self.run(self.store.snapshot(owner, now_ms=self.now))
             assert seen == self.model.snapshot(owner, now_ms=self.now)
-            assert self.run(
-                self.store.preferences(owner, now_ms=self.now)
-            ) == self.model.preferences(owner)
+            for chat in CHATS:
+                kept = self.run(self.store.preferences(owner, now_ms=self.now, chat=chat))
+                assert kept == self.model.preferences(owner, now_ms=self.now, chat=chat)
 
 
 def test_the_store_follows_the_model():
