@@ -35,6 +35,7 @@ PARTS = ("selection", "ramdocs", "gate", "order", "injection", "replay")
 @click.option("--right", default=1_000, show_default=True, help="Right answers for the gate.")
 @click.option("--generations", default=1_000, show_default=True, help="Generations to replay.")
 def main(
+    *,
     as_json: bool,
     out: Path | None,
     data: Path | None,

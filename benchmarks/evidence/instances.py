@@ -9,7 +9,7 @@ CHANNELS = ("policy", "case", "tools", "conditions", "history")
 
 def instance(seed: int) -> Problem:
     """Return a problem of 20 to 200 items and 3 to 12 claims, the same for the same seed."""
-    source = random.Random(seed)
+    source = random.Random(seed)  # noqa: S311 - makes cases, not secrets
     count, claims = source.randint(20, 200), source.randint(3, 12)
     candidates = tuple(
         Candidate(
@@ -58,7 +58,8 @@ def _closures(source: random.Random, count: int) -> list[frozenset[int]]:
     }
     found = []
     for at in range(count):
-        seen, waiting = set(), [at]
+        seen: set[int] = set()
+        waiting = [at]
         while waiting and len(seen) < 6:
             current = waiting.pop()
             if current not in seen:

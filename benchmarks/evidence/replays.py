@@ -52,7 +52,8 @@ def _replay(path: str) -> None:
     for line in Path(path).read_text(encoding="utf-8").splitlines():
         stored = json.loads(line)
         record = GenerationRecord.from_json(stored["record"].encode("utf-8"))
-        packet = rebuild(record, lambda key, kept=stored["blobs"]: kept[key].encode("utf-8"))
+        kept = {key: text.encode("utf-8") for key, text in stored["blobs"].items()}
+        packet = rebuild(record, kept.__getitem__)
         again = record.canonical().decode("utf-8") == stored["record"]
         equal += packet.sha256 == record.packet_sha256 and again
     sys.stdout.write(str(equal))

@@ -220,8 +220,7 @@ def _plan(spec: PacketSpec) -> tuple[str, ...]:
                 f"{conflict.owner} decides{due}"
             )
         )
-    for excluded in spec.excluded:
-        lines.append(own_line(f"excluded {excluded.id}: {excluded.reason}"))
+    lines.extend(own_line(f"excluded {one.id}: {one.reason}") for one in spec.excluded)
     lines.append(boundary("end-plan"))
     return tuple(lines)
 

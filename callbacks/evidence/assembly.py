@@ -107,7 +107,7 @@ class Assembly:
         reasons: Why an admitted item is not in the packet: pairs of id and reason, by id.
         hops: Links followed for what was chosen.
         cuts: Claims whose ways were too many to expand.
-        excluded: Everything that was not admitted, pairs of id and reason; the packet names some of it.
+        excluded: What was not admitted: pairs of id and reason; the packet names some of it.
     """
 
     packet: EvidencePacket
@@ -211,12 +211,12 @@ def drafts(inputs: Inputs, estimate: Estimate) -> Generator[Draft, Sizes, Assemb
     found = _find(inputs, estimate)
     _refuse_unproven(inputs, found)
     contract = inputs.contract
-    caps = {name: contract.limit(name) for name in CHANNELS}
+    caps: dict[str, int] = {name: contract.limit(name) for name in CHANNELS}
     for round_ in range(1, MAX_ROUNDS + 1):
         selection = _select(inputs, found, caps)
         if selection.uncovered:
             raise EvidenceInsufficient(
-                "The evidence does not fit the budget; narrow the question, or answer it in stages."
+                "The evidence does not fit the budget; narrow the question or answer in stages."
                 if selection.proven
                 else "No set within the budget was found; narrow the question.",
                 numbers={
@@ -232,7 +232,7 @@ def drafts(inputs: Inputs, estimate: Estimate) -> Generator[Draft, Sizes, Assemb
         over = {name: size - contract.limit(name) for name, size in sizes.items()}
         too_large = [name for name in CHANNELS if over.get(name, 0) > 0]
         if not too_large:
-            return _assembly(inputs, found, selection, packet, sizes, round_)
+            return _assembly(inputs, found, selection, packet, sizes=sizes, rounds=round_)
         for name in too_large:
             if name in {"contract", "task", "plan", "output"}:
                 # Nothing here can be left out: it decides what the answer may be.
@@ -443,6 +443,7 @@ def _assembly(
     found: _Found,
     selection: Selection,
     packet: EvidencePacket,
+    *,
     sizes: Sizes,
     rounds: int,
 ) -> Assembly:

@@ -162,7 +162,7 @@ def _fresh(item: EvidenceItem, claim: Claim, now_ms: int) -> bool:
 def _best(
     proofs: list[Proof], items: Mapping[str, EvidenceItem]
 ) -> tuple[tuple[Proof, ...], tuple[str, ...]]:
-    """Keep the highest rank for each subject and predicate, and the newest of one observed thing."""
+    """Keep the highest rank for a subject and predicate, and the newest of one observed thing."""
     best: dict[tuple[str, str], int] = {}
     newest: dict[tuple[str, str, str, str], int] = {}
     for proof in proofs:

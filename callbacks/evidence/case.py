@@ -1,4 +1,4 @@
-"""A case as typed facts: every change is an event, the state is their replay, chat is no part of it."""
+"""A case as typed facts: each change is an event, the state is their replay; chat has no part."""
 
 from collections.abc import Iterable
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Makes evidence smaller without losing what decides: dedupe, extract, aggregate, check for loss."""
+"""Makes evidence smaller without losing what decides: dedupe, extract, aggregate, check."""
 
 import re
 import unicodedata

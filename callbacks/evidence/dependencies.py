@@ -74,7 +74,7 @@ def chain(
     """
     found: list[str] = [start]
     hops: list[Hop] = []
-    # Breadth first, each with the path that led to it, so that a cycle is told from a shared target.
+    # Breadth first, each with the path to it, so that a cycle is told from a shared target.
     waiting: list[tuple[str, tuple[str, ...]]] = [(start, (start,))]
     while waiting:
         current, path = waiting.pop(0)

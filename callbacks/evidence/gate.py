@@ -1,7 +1,7 @@
 """Lets an answer out only if the packet supports every field of it, at the moment of release.
 
-What is released is not what the model wrote: each statement is matched with the fact it repeats, and
-the application renders that fact.
+What is released is not what the model wrote: each statement is matched with the fact it repeats,
+and the application renders that fact.
 """
 
 from dataclasses import dataclass
@@ -231,13 +231,17 @@ def _judge(
     for predicate, statement in sorted(own.items()):
         candidates = [pair for pair in facts if pair[1].predicate == predicate]
         found = [
-            pair for pair in candidates if not _differences(statement, *pair, section, packet, book)
+            pair
+            for pair in candidates
+            if not _differences(statement, *pair, section=section, packet=packet, book=book)
         ]
         if found:
             item, fact = found[0]
-            lines.append(fact_line(packet, section, fact, item, book, language))
+            lines.append(fact_line(packet, section, fact, item=item, book=book, language=language))
         elif candidates:
-            reasons.extend(_differences(statement, *candidates[0], section, packet, book))
+            reasons.extend(
+                _differences(statement, *candidates[0], section=section, packet=packet, book=book)
+            )
         else:
             reasons.append("predicate")
     return reasons, lines
@@ -268,6 +272,7 @@ def _differences(
     statement: Statement,
     item: EvidenceItem,
     fact: Fact,
+    *,
     section: Section,
     packet: EvidencePacket,
     book: Phrasebook,

@@ -1,7 +1,9 @@
 """A second exact solver (HiGHS, the extra ``evidence``): the test's oracle, and for large problems.
 
 Levels are fixed one after another, never weighted into one objective: a solver's tolerance of one
-in a million would eat the smaller levels. The fourth level, ids, is not asked of it.
+in a million would eat the smaller levels. The fourth level, ids, is not asked of it. The library prints a
+banner on the process's standard output when it is first used; whoever prints data there runs it in
+a process of its own.
 """
 
 from collections.abc import Mapping
@@ -25,7 +27,7 @@ def select_with_highs(problem: Problem, *, seconds: int = 60) -> Selection:
         import highspy  # noqa: PLC0415 - an extra: the room works without it
     except ImportError:
         raise EvidenceError("The second solver needs the extra evidence.") from None
-    model = highspy.Highs()
+    model: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # highspy has no annotations
     model.setOptionValue("output_flag", False)
     model.setOptionValue("time_limit", float(seconds))
     model.setOptionValue("mip_rel_gap", 0.0)

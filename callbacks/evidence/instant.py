@@ -15,7 +15,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def utc(at_ms: int) -> str:
-    """Return the one text of a time: ``2026-07-21T02:14:03Z``, with milliseconds where there are any.
+    """Return the one text of a time: ``2026-07-21T02:14:03Z``, with milliseconds where it has some.
 
     Raises:
         EvidenceError: The time is outside the years 1970 to 9999.

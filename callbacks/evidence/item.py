@@ -172,7 +172,7 @@ class EvidenceItem(Frozen):
         return self.as_of_ms + self.ttl_ms
 
     def asserts(self, claim_kind: str, use: Use = Use.PROVE) -> tuple[Fact, ...]:
-        """Return what this item asserts for a kind of claim; nothing if its trust forbids the use."""
+        """Return what this item asserts for a kind of claim; nothing if its trust forbids it."""
         if not allows(self.trust, use):
             return ()
         return tuple(fact for fact in self.facts if fact.claim == claim_kind)

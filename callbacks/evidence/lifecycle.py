@@ -1,4 +1,4 @@
-"""The life of items as events that are only ever added; when a source falls, what came of it falls."""
+"""The life of items as events, only ever added; when a source falls, what came of it falls."""
 
 from collections.abc import Iterable
 from enum import StrEnum

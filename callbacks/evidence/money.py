@@ -25,8 +25,10 @@ _NAMES = {
     "cny": "CNY", "rmb": "CNY", "人民幣": "CNY", "人民币": "CNY", "cn¥": "CNY",
     "twd": "TWD", "ntd": "TWD", "nt$": "TWD", "新臺幣": "TWD", "新台幣": "TWD", "新台币": "TWD",
     "usd": "USD", "us$": "USD", "美元": "USD", "eur": "EUR", "€": "EUR", "歐元": "EUR",
-    "gbp": "GBP", "£": "GBP", "英鎊": "GBP", "hkd": "HKD", "hk$": "HKD", "港幣": "HKD", "港元": "HKD",
-    "sgd": "SGD", "s$": "SGD", "jpy": "JPY", "日圓": "JPY", "日元": "JPY", "krw": "KRW", "韓元": "KRW",
+    "gbp": "GBP", "£": "GBP", "英鎊": "GBP", "hkd": "HKD", "hk$": "HKD", "港幣": "HKD",
+    "港元": "HKD",
+    "sgd": "SGD", "s$": "SGD", "jpy": "JPY", "日圓": "JPY", "日元": "JPY",
+    "krw": "KRW", "韓元": "KRW",
 }  # fmt: skip
 # Words for a unit that leave the currency open; "¥" is Chinese as well as Japanese.
 _OPEN = ("元整", "元", "圓", "块", "塊")

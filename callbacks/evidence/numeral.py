@@ -41,7 +41,7 @@ def exact(text: str) -> Exact | None:
 
 def same(one: Exact, other: Exact) -> bool:
     """Say whether two numbers are the same number."""
-    return one[0] * 10 ** other[1] == other[0] * 10 ** one[1]
+    return bool(one[0] * 10 ** other[1] == other[0] * 10 ** one[1])
 
 
 def scaled(number: Exact, scale: int) -> int | None:

@@ -120,7 +120,7 @@ def make_plan(
 ) -> ClaimPlan:
     """Plan the claims of a task by rules.
 
-    What is asked for, the contract's required kinds for the type of task, and the prerequisites of both.
+    What is asked for, the contract's required kinds for the type of task, and what both need.
 
     Args:
         contract: Says which kinds a type of task must prove.

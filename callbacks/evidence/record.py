@@ -1,4 +1,4 @@
-"""What one generation was made of: ids, order, cuts and reasons, counts, hashes. Replays to bytes."""
+"""What a generation was made of: ids, order, cuts and reasons, counts, hashes; replays to bytes."""
 
 from collections.abc import Callable
 from typing import Literal

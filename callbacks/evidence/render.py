@@ -1,4 +1,4 @@
-"""Says what a released answer says: every sentence is the application's, every value the evidence's."""
+"""Says a released answer: every sentence is the application's, every value the evidence's."""
 
 from dataclasses import dataclass
 
@@ -68,6 +68,7 @@ def fact_line(
     packet: EvidencePacket,
     section: Section,
     fact: Fact,
+    *,
     item: EvidenceItem,
     book: Phrasebook,
     language: str,

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 from callbacks.evidence import instant
 from callbacks.evidence.frozen import Frozen, Id
 from callbacks.evidence.money import Money, parse_money
-from callbacks.evidence.numeral import exact, fold
+from callbacks.evidence.numeral import exact, fold, same
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
@@ -84,7 +84,7 @@ class Vocabulary(Frozen):
         return {name: word for name, word in found.items() if name not in shared}
 
     def find(self, text: str) -> str | None:
-        """Return the id of the one word that a whole text is, or None where it is none or several."""
+        """Return the id of the one word a whole text is; None where it is none or several."""
         return self.by_name.get(fold(text))
 
     def label(self, word: str, language: str) -> str:
@@ -148,4 +148,4 @@ def _same_quantity(value: Quantity, text: str, unit: str | None, vocabulary: Voc
         beside = inside
     if number is None or not beside or vocabulary.find(beside) != value.unit:
         return False
-    return number[0] * 10**value.scale == value.digits * 10 ** number[1]
+    return same(number, (value.digits, value.scale))

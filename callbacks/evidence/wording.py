@@ -25,17 +25,33 @@ COMPARISONS: Final[dict[str, dict[Comparator, str]]] = {
 HEADLINES: Final[dict[str, dict[Outcome, str]]] = {
     "zh-Hant": {
         Outcome.SUPPORTED: "以下說明均有依據，僅供參考；不構成核准，也不執行任何動作。",
-        Outcome.CONDITIONAL: "以下是附條件的說明，待確認事項未定前不能當成結論；不構成核准，也不執行任何動作。",
+        Outcome.CONDITIONAL: (
+            "以下是附條件的說明，待確認事項未定前不能當成結論；不構成核准，也不執行任何動作。"
+        ),
         Outcome.CONFLICT: "現行依據彼此衝突，尚無結論；不構成核准，也不執行任何動作。",
         Outcome.UNKNOWN: "目前資料不足以回答；不構成核准，也不執行任何動作。",
         Outcome.UNAVAILABLE: "資料來源暫時無法使用，目前無法回答；不構成核准，也不執行任何動作。",
     },
     "en": {
-        Outcome.SUPPORTED: "What follows has its evidence and is information; it approves nothing and does nothing.",
-        Outcome.CONDITIONAL: "What follows holds under conditions that are not settled; it approves nothing and does nothing.",
-        Outcome.CONFLICT: "The rules in force contradict each other, so there is no conclusion; this approves nothing and does nothing.",
-        Outcome.UNKNOWN: "The information at hand does not answer this; it approves nothing and does nothing.",
-        Outcome.UNAVAILABLE: "A source is not available now, so this cannot be answered; it approves nothing and does nothing.",
+        Outcome.SUPPORTED: (
+            "What follows has its evidence and is "
+            "information; it approves nothing and does nothing."
+        ),
+        Outcome.CONDITIONAL: (
+            "What follows holds under conditions that are "
+            "not settled; it approves nothing and does nothing."
+        ),
+        Outcome.CONFLICT: (
+            "The rules in force contradict each other, so there is "
+            "no conclusion; this approves nothing and does nothing."
+        ),
+        Outcome.UNKNOWN: (
+            "The information at hand does not answer this; it approves nothing and does nothing."
+        ),
+        Outcome.UNAVAILABLE: (
+            "A source is not available now, so this cannot be "
+            "answered; it approves nothing and does nothing."
+        ),
     },
 }
 
@@ -52,7 +68,10 @@ OUTCOMES: Final[dict[str, dict[Outcome, str]]] = {
         Outcome.CONDITIONAL: "(under conditions) ",
         Outcome.CONFLICT: "the evidence contradicts itself: ",
         Outcome.UNKNOWN: "no usable evidence was found.",
-        Outcome.UNAVAILABLE: "the value has expired or cannot be had now and is not shown; ask again after a refresh.",
+        Outcome.UNAVAILABLE: (
+            "the value has expired or cannot be had now "
+            "and is not shown; ask again after a refresh."
+        ),
     },
 }
 

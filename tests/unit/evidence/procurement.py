@@ -1,5 +1,9 @@
 """The case of hotel H-117: televisions for 86 萬, asked at 10:16 on 21 July 2026 in UTC+8."""
 
+# ruff: noqa: E501 - one term, phrase or statement a line reads as the table it is
+
+import json
+
 from callbacks.evidence.admission import Asked, Reader
 from callbacks.evidence.assembly import Inputs
 from callbacks.evidence.authority import AuthorityMatrix
@@ -90,9 +94,8 @@ MATRIX = AuthorityMatrix.from_data(
     }
 )
 
-DUTIES = tuple(
-    Duty(of=name, owner="procurement_owner", supplies=f"{name}_decision") for name in OPEN
-) + (
+DUTIES = (
+    *(Duty(of=name, owner="procurement_owner", supplies=f"{name}_decision") for name in OPEN),
     Duty(of="available_budget", owner="finance", supplies="balance", retry_ms=300_000),
     Duty(of="approval_threshold", owner="procurement_governance", supplies="ruling"),
 )
@@ -240,8 +243,6 @@ BOOK = Phrasebook.from_data(
     {
         "vocabulary": {
             "terms": [
-                _term
-                for _term in (
                     {"id": "group_committee", "labels": [["zh-Hant", "集團委員會"], ["en", "the group committee"]], "aliases": ["集团委员会"]},
                     {"id": "regional_manager", "labels": [["zh-Hant", "區域總經理"], ["en", "the regional manager"]]},
                     {"id": "board", "labels": [["zh-Hant", "董事會"], ["en", "the board"]]},
@@ -257,7 +258,6 @@ BOOK = Phrasebook.from_data(
                     {"id": "classification", "labels": [["zh-Hant", "交易分類"], ["en", "classification"]]},
                     {"id": "aggregation", "labels": [["zh-Hant", "是否與同項目合併"], ["en", "aggregation"]]},
                     {"id": "procurement_owner", "labels": [["zh-Hant", "採購負責人"], ["en", "the procurement owner"]]},
-                )
             ]
         },
         "phrases": [
@@ -283,6 +283,4 @@ def answer(**changes: object) -> Answer:
             {"claim": "C4", "subject": "B-991", "predicate": "available", "comparator": "eq", "value": "1,200,000", "unit": "CNY", "as_of": "2026-07-21T10:14:03+08:00", "citations": ["FIN-B991"], "outcome": "supported"},
         ],
     }  # fmt: skip
-    import json
-
     return Answer.model_validate_json(json.dumps({**data, **changes}))
