@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from google import genai
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.readonly_context import ReadonlyContext
@@ -20,7 +21,10 @@ from callbacks.adk.plugin import ContextBudgetPlugin
 from callbacks.adk.report import TurnReport
 from callbacks.context.budget import Budget
 from callbacks.counting.bytes import ByteCounter
+from callbacks.counting.cache import SqliteCountCache
+from callbacks.counting.certified import CertifiedCounter
 from callbacks.counting.counter import Counter
+from callbacks.counting.gemini import GeminiTokenCounter
 from local_agent.catalog import load_catalog
 from local_agent.context import PROJECTORS, SCHEMA, dietary_preference
 from local_agent.instruction import INSTRUCTION
@@ -53,7 +57,14 @@ class Local:
     store: ContextStore
     plugin: ContextBudgetPlugin
     app: App
+    counter: Counter
     clock: Callable[[], int]
+
+    async def close(self) -> None:
+        """Let go of the store and stop what counts in the background."""
+        if isinstance(self.counter, CertifiedCounter):
+            await self.counter.close()
+        await self.store.close()
 
 
 def build(
@@ -88,10 +99,11 @@ def build(
             signing_keys=signing_keys(settings),
             store_keys=store_keys(settings),
         )
+    counter = build_counter(settings)
     plugin = ContextBudgetPlugin(
         schema=SCHEMA,
         store=store,
-        counter=build_counter(settings),
+        counter=counter,
         budget=Budget(settings.budget_limit, settings.budget_unit),
         projectors=PROJECTORS,
         preferences=(dietary_preference(),) if consent_surface else (),
@@ -114,7 +126,9 @@ def build(
         revision=plugin.revision_of,
     )
     app = App(name=APP_NAME, root_agent=build_agent(settings, tools), plugins=[plugin])
-    return Local(settings=settings, store=store, plugin=plugin, app=app, clock=clock)
+    return Local(
+        settings=settings, store=store, plugin=plugin, app=app, counter=counter, clock=clock
+    )
 
 
 def build_agent(settings: Settings, tools: LocalTools) -> LlmAgent:
@@ -151,8 +165,20 @@ def build_counter(settings: Settings) -> Counter:
     """
     if settings.budget_unit == "utf8_bytes":
         return ByteCounter()
-    raise SettingsError(
-        "LOCAL_BUDGET_UNIT", "must be utf8_bytes until a token counter is configured"
+    if settings.offline or settings.google_api_key is None:
+        raise SettingsError(
+            "LOCAL_BUDGET_UNIT",
+            "must be utf8_bytes where the offline rules answer: they have no tokens to count",
+        )
+    if not settings.approve_count_tokens:
+        raise SettingsError(
+            "LOCAL_APPROVE_COUNT_TOKENS",
+            "must be yes with LOCAL_BUDGET_UNIT=tokens, for counting sends contents to the service",
+        )
+    client = genai.Client(api_key=settings.google_api_key.get_secret_value())
+    return CertifiedCounter(
+        GeminiTokenCounter(client, approve_external=True),
+        cache=SqliteCountCache(settings.count_cache),
     )
 
 

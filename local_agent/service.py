@@ -69,9 +69,9 @@ class LocalService:
         self._busy = Turnstile()
 
     async def close(self) -> None:
-        """Let go of the store and of what ADK holds."""
+        """Let go of the store, the counter and what ADK holds."""
         await self._runner.close()
-        await self.local.store.close()
+        await self.local.close()
 
     async def answer(
         self, person: str | None, message: object, *, event_id: str | None = None

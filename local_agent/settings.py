@@ -94,6 +94,10 @@ class Settings(BaseSettings):
         default=False,
         description="yes or no",
     )
+    count_cache: Path = Field(
+        default=Path("local_counts.db"),
+        description="a path for what was counted",
+    )
     max_turns: int = Field(
         default=2,
         ge=0,
