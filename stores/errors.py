@@ -31,7 +31,8 @@ class StoreUnavailable(StoreError):
 
     Reasons: ``locked``, ``read_only``, ``not_a_database``, ``missing_folder``, ``cannot_open``,
     ``full``, ``disk``, ``damaged``, ``closed``, ``forked``, ``failed``; of a server also
-    ``unreachable``, ``lost``, ``not_admitted``, ``not_allowed``, ``busy``, ``driver_missing``.
+    ``unreachable``, ``lost``, ``not_admitted``, ``not_allowed``, ``busy``, ``driver_missing``,
+    ``other_loop``.
     """
 
     error_code = "STORE_UNAVAILABLE"

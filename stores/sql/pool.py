@@ -73,5 +73,5 @@ class Pool:
 
 
 def _drop(connection: Connection[Any]) -> None:
-    with suppress(RuntimeError):  # its event loop is closed, and the connection with it
+    with suppress(RuntimeError):  # its event loop is closed: nothing can be told the server
         connection.terminate()

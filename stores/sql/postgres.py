@@ -238,14 +238,16 @@ class PostgresEngine:
             pool.cut()
 
     def _pool_here(self) -> Pool:
-        """Return the pool of the running event loop; connections of another one are let go."""
+        """Return the pool, which belongs to the event loop that the store was first used in."""
         if self._closed:
             raise StoreUnavailable("The store was closed.", reason="closed")
-        loop = asyncio.get_running_loop()
-        if self._pool is None or self._pool.loop is not loop:
-            if self._pool is not None:
-                self._pool.cut()
+        if self._pool is None:
             self._pool = Pool(self._connect, self._size)
+        elif self._pool.loop is not asyncio.get_running_loop():
+            raise StoreUnavailable(
+                "The store is in use in another event loop; open one for each.",
+                reason="other_loop",
+            )
         return self._pool
 
     async def _connect(self) -> Connection:

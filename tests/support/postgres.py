@@ -65,7 +65,7 @@ class Server:
             for path in (self.folder, self.data):
                 shutil.chown(path, "postgres")
         self._run("initdb", "-D", str(self.data), "-U", OWNER, "--auth=trust", "-E", "UTF8",
-                  "--locale=C.UTF-8", "-N")  # fmt: skip
+                  "--locale=C.UTF-8", "-N", "-k")  # fmt: skip
 
     def start(self) -> None:
         options = (

@@ -79,6 +79,13 @@ class Database:
         keys = {"signing_keys": [KEY], "store_keys": [STORE_KEY]}
         return open_store(self.url, **{**keys, "synchronous": "OFF", **options})
 
+    async def server_value(self, query):
+        """Return the one value of a query, asked by the server's owner."""
+        connection = await self.server.bare()
+        value = await connection.fetchval(query)
+        await connection.close()
+        return value
+
 
 @pytest.fixture
 def database(server):
