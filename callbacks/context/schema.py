@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
 
+from callbacks.context.derive import derive
 from callbacks.context.errors import InvalidSchema, UnsupportedContext
 from callbacks.context.listing import Listing
 from callbacks.context.projection import Projection, Source
@@ -17,6 +18,15 @@ from callbacks.context.wording import WORDINGS, Wording
 
 Language = Literal["zh-Hant", "en"]
 _Part = TypeVar("_Part")
+
+
+class Filling(Protocol):
+    """A preference, as far as a schema is concerned: tool name -> the argument it fills."""
+
+    @property
+    def fills(self) -> Mapping[str, str]:
+        """Return the arguments."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -92,6 +102,37 @@ class ContextSchema:
         # The read-only mappings cannot be copied or pickled; agents that hold a schema are.
         parts = (dict(self.topics), dict(self.slots), self.language, dict(self.listings))
         return (ContextSchema, parts)
+
+    @classmethod
+    def from_tools(
+        cls,
+        agent: object,
+        *,
+        private: Collection[str] = (),
+        public: Collection[str] = (),
+        preferences: Iterable[Filling] = (),
+        language: Language = "en",
+        tell: Callable[[str], object] | None = print,
+    ) -> "ContextSchema":
+        """Return a first schema, read off an agent's tools, and say what was left out and why.
+
+        Args:
+            agent: The root agent; those below it are read too.
+            private: Parameters that never become a slot, by their names.
+            public: Parameters that sound private and are not.
+            preferences: What may be filled from memory; such arguments never become a slot.
+            language: The language of the block.
+            tell: Gets the derivation as text; None for nobody.
+
+        Raises:
+            InvalidSchema: No tool could be read, or a name given is no parameter's.
+        """
+        filled = {pair for preference in preferences for pair in preference.fills.items()}
+        derived = derive(agent, private=private, public=public, filled=filled)
+        if tell is not None:
+            tell(derived.text())
+        topics = {name: Topic(label, sticky) for name, (label, sticky) in derived.topics.items()}
+        return cls(topics, derived.slots, language)
 
     @cached_property
     def topics_by_label(self) -> Mapping[str, str]:
