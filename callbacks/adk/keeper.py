@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from dataclasses import replace
+from datetime import date
+from typing import Any
 
 from google.adk.agents.invocation_context import InvocationContext
 
@@ -13,7 +16,9 @@ from callbacks.adk.refusal import Refusal
 from callbacks.adk.report import TurnReport
 from callbacks.adk.turn import OpenTurns, Turn
 from callbacks.context.errors import SchemaChanged
-from callbacks.context.projection import Projection
+from callbacks.context.finder import MessageFinder
+from callbacks.context.grounds import check_grounds, grounds_of
+from callbacks.context.projection import Projection, Source
 from callbacks.context.schema import ContextSchema
 from callbacks.context.window import ContextWindow
 from stores.errors import PreferenceChanged
@@ -66,6 +71,8 @@ class TurnKeeper:
         owner: OwnerOf,
         clock: Callable[[], int],
         on_report: Callable[[TurnReport], None] | None,
+        finder: MessageFinder | None = None,
+        today: Callable[[], date] | None = None,
     ) -> None:
         """Keep turns in `store`; see ContextBudgetPlugin for the arguments."""
         self._store = store
@@ -75,6 +82,8 @@ class TurnKeeper:
         self._owner = owner
         self._clock = clock
         self._on_report = on_report
+        self._finder = finder
+        self._today = today
         self._turns = OpenTurns()
 
     def find(self, context: InvocationContext) -> Turn | None:
@@ -105,15 +114,40 @@ class TurnKeeper:
         """Undo `enter_tool`."""
         _outer.set(turn.outer if turn is not None else None)
 
-    def note(self, turn: Turn, noted: Projection) -> None:
-        """Add what a tool call settled to what the exchange will leave behind."""
-        # A projector's word is not enough: the schema admits it again (invariant 5).
-        noted = self._schema.project(noted.topic, dict(noted.slots))
+    def check(self, turn: Turn, noted: Projection) -> Projection:
+        """Return a projection as the schema admits it, whoever made it (invariant 5).
+
+        Raises:
+            UnsupportedContext: It is outside the schema, or a grounded value stands in no result.
+        """
+        checked = self._schema.project(noted.topic, dict(noted.slots))
+        check_grounds(checked, self._schema, turn.root.grounds, turn.root.window)
+        return checked
+
+    def note(self, turn: Turn, noted: Projection, source: Source = "tool") -> None:
+        """Add what a tool, the model or the message settled to what the exchange leaves behind.
+
+        Raises:
+            UnsupportedContext: A projector's word is not enough: see `check`.
+        """
+        checked = self.check(turn, noted)
+        checked = replace(checked, sources=dict.fromkeys(checked.slots, source))
+        if checked.is_empty:
+            return
         root = turn.root
         root.projection = (
-            noted if root.projection is None else root.projection.merge(noted, self._schema)
+            checked if root.projection is None else root.projection.merge(checked, self._schema)
         )
         root.unsaved = not root.replayed
+
+    def returned(self, turn: Turn, tool: str, result: Mapping[str, Any]) -> None:
+        """Remember what a tool's result grounds, and its list, for the rest of the exchange."""
+        root = turn.root
+        for name, values in grounds_of(self._schema, tool, result).items():
+            root.grounds[name] = root.grounds.get(name, frozenset()) | values
+        listing = self._schema.listings.get(tool)
+        if listing is not None:
+            root.listed = listing.read(result) or root.listed
 
     async def preferences(self, turn: Turn) -> Preferences | None:
         """Return what the person consented to, if nothing changed since the turn began.
@@ -139,7 +173,7 @@ class TurnKeeper:
             if turn.projection is None or not turn.unsaved:
                 await self.preferences(turn)
                 return None
-            window = turn.window.append(turn.projection, self._schema, self._max_turns)
+            window = turn.window.append(turn.projection, self._schema, self._max_turns, turn.listed)
             turn.generation = await self._store.append(
                 turn.owner,
                 event_id=turn.report.event_id,
@@ -176,7 +210,23 @@ class TurnKeeper:
             turn.report.revision = snapshot.revision
             if snapshot.window is not None:
                 turn.window = self._read_window(snapshot.window)
+        if outer is None:
+            self._look(turn, context)
         return self._turns.add(turn)
+
+    def _look(self, turn: Turn, context: InvocationContext) -> None:
+        """Note what the newest message plainly contains; a tool or the model may say better."""
+        parts = (context.user_content.parts if context.user_content else None) or []
+        if self._finder is None or turn.owner is None:
+            return
+        found = self._finder.find(
+            "\n".join(part.text for part in parts if part.text and not part.thought),
+            goal=turn.window.goal(self._schema),
+            listed=turn.window.listed,
+            today=self._today() if self._today is not None else None,
+        )
+        if found:
+            self.note(turn, Projection("", found), "found")
 
     def _read_window(self, stored: str) -> ContextWindow:
         try:

@@ -8,6 +8,7 @@ raises: any failure becomes a refusal with a code (invariant 3).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
@@ -35,15 +36,17 @@ from callbacks.adk.keeper import (
     owner_of_session,
 )
 from callbacks.adk.meter import Meter
+from callbacks.adk.noting import note_tools
 from callbacks.adk.outgoing import OnRequest, OutgoingRequests
 from callbacks.adk.records import distrust_stored, distrusted
 from callbacks.adk.reducing import Reducer
 from callbacks.adk.refusal import Refusal, RefusalText, english
 from callbacks.adk.report import TurnReport
-from callbacks.adk.tools import Projector, ToolCalls
+from callbacks.adk.tools import Projectors, ToolCalls
 from callbacks.adk.tree import ModelNotGated
 from callbacks.adk.wiring import AdkNotSupported, Wiring
 from callbacks.context.budget import Budget
+from callbacks.context.finder import MessageFinder
 from callbacks.context.schema import ContextSchema
 from callbacks.counting.counter import Counter
 from stores.ports import ContextStore
@@ -59,7 +62,10 @@ class ContextBudgetPlugin(BasePlugin):
         store: ContextStore,
         counter: Counter,
         budget: Budget,
-        projectors: Mapping[str, Projector] | None = None,
+        projectors: Projectors | None = None,
+        noting: bool = False,
+        finding: bool = True,
+        today: Callable[[], date] | None = None,
         preferences: Sequence[Preference] = (),
         private_results: Collection[str] = (),
         history: HistoryPolicy | None = None,
@@ -81,7 +87,14 @@ class ContextBudgetPlugin(BasePlugin):
             store: The journal and the preferences.
             counter: Measures whole requests; its unit must be the budget's.
             budget: The most that may be sent.
-            projectors: Tool name -> what a call of it leaves behind.
+            projectors: Tool name -> what a call of it leaves behind: a function, or
+                `project_fields(topic, {slot: field})`.
+            noting: Whether the model gets the tool `note_context`, made from the schema, to note
+                what an exchange settled without any other tool.
+            finding: Whether values that the newest message plainly contains are noted without a
+                model (callbacks.context.finder).
+            today: The person's day, for "tomorrow" and dates without a year; None leaves those
+                out of what is found.
             preferences: What people may agree to have remembered. The value is scrubbed from the
                 result of a tool that it was filled into.
             private_results: Tools whose results go to the application, through the turn's
@@ -125,8 +138,12 @@ class ContextBudgetPlugin(BasePlugin):
             owner=owner,
             clock=clock,
             on_report=on_report,
+            finder=MessageFinder(schema) if finding else None,
+            today=today,
         )
+        self._note_tools = note_tools(schema, self._keeper) if noting else []
         self._tools = ToolCalls(
+            schema=schema,
             keeper=self._keeper,
             preferences=preferences,
             projectors=projectors or {},
@@ -231,6 +248,8 @@ class ContextBudgetPlugin(BasePlugin):
                 return self._outgoing.refused(turn, context, LiveNotSupported())
             self._gates.gate_agent(context.agent)
             self._gates.gate_tools(llm_request.tools_dict.values())
+            if turn.outer is None:
+                llm_request.append_tools(self._note_tools)
             await self._outgoing.build(turn, context, llm_request)
         except Exception as error:  # noqa: BLE001 - never through ADK: it would persist the message
             turn = self._keeper.stateless(context)

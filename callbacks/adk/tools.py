@@ -13,10 +13,15 @@ from callbacks.adk.keeper import TurnKeeper, failed
 from callbacks.adk.refusal import Refusal, RefusalText
 from callbacks.adk.report import PrivateResult, ToolRecord
 from callbacks.adk.turn import Turn
+from callbacks.context.projecting import FieldProjector
 from callbacks.context.projection import Projection
+from callbacks.context.schema import ContextSchema
 
 Projector = Callable[[Mapping[str, Any], Mapping[str, Any]], Projection | None]
 """(proposed arguments, result) -> what the exchange leaves behind, or None."""
+
+Projectors = Mapping[str, Projector | FieldProjector]
+"""Tool name -> its projector: a function of yours, or `project_fields(...)`."""
 
 
 class ToolCalls:
@@ -27,7 +32,8 @@ class ToolCalls:
         *,
         keeper: TurnKeeper,
         preferences: Sequence[Preference],
-        projectors: Mapping[str, Projector],
+        projectors: Projectors,
+        schema: ContextSchema,
         private_results: Collection[str],
         sentence: RefusalText,
     ) -> None:
@@ -41,7 +47,9 @@ class ToolCalls:
             raise ValueError("Two preferences must not fill the same argument of a tool.")
         self._keeper = keeper
         self._preferences = tuple(preferences)
-        self._projectors = dict(projectors)
+        self._projectors = {
+            tool: _bound(projector, schema) for tool, projector in projectors.items()
+        }
         self._private = frozenset(private_results)
         self._sentence = sentence
 
@@ -85,6 +93,9 @@ class ToolCalls:
             return None
         try:
             await self._keeper.preferences(turn)
+            if isinstance(result, Mapping) and tool not in self._private:
+                # What was filled in is no ground: the person did not say it here.
+                self._keeper.returned(turn, tool, scrub(result, filled))
             projector = self._projectors.get(tool)
             if projector is not None and isinstance(result, Mapping):
                 noted = projector(filled.proposed, result)
@@ -122,6 +133,12 @@ class ToolCalls:
             session = invocation_of(tool_context).session
             running.leave(tool_context.actions.state_delta, session.state)
         return running.filled
+
+
+def _bound(projector: Projector | FieldProjector, schema: ContextSchema) -> Projector:
+    if not isinstance(projector, FieldProjector):
+        return projector
+    return lambda arguments, result: projector.project(schema, arguments, result)
 
 
 def _call_id(tool_context: ToolContext) -> str:

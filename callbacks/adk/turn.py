@@ -11,6 +11,7 @@ from google.adk.models.llm_request import LlmRequest
 from callbacks.adk.injection import Running
 from callbacks.adk.refusal import Refusal
 from callbacks.adk.report import TurnReport
+from callbacks.context.listing import Entry
 from callbacks.context.prepared_history import PreparedHistory
 from callbacks.context.projection import Projection
 from callbacks.context.trace import Block
@@ -34,6 +35,8 @@ class Turn:
         window: The person's past exchanges when the turn began.
         history: What a history policy prepared for this turn, the same for each of its requests.
         projection: What this exchange will leave behind, if anything.
+        grounds: What this turn's tools returned for grounded slots.
+        listed: The last list that a tool gave in this turn.
         nested: Opened inside a tool of another turn (AgentTool): it shares the outer turn's
             owner and revision, sees no history of its own and leaves its projections there.
         calls: What the person's turn may still ask of a count service, in the root turn.
@@ -47,6 +50,8 @@ class Turn:
     window: ContextWindow = field(default_factory=ContextWindow)
     history: PreparedHistory | None = None
     projection: Projection | None = None
+    grounds: dict[str, frozenset[str]] = field(default_factory=dict)
+    listed: tuple[Entry, ...] = ()
     unsaved: bool = False
     replayed: bool = False
     refusal: Refusal | None = None

@@ -40,6 +40,8 @@ _FORMS = tuple(
         rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+(?P<year>\d{{4}})\b)?",
     )
 )
+_YEAR = re.compile(r"\d{4}")
+_DAYS = re.compile(r"\d|月")
 _RELATIVE = {
     "今天": 0,
     "明天": 1,
@@ -71,12 +73,15 @@ def find_dates(text: str, today: date | None = None) -> Iterator[Span]:
         today: The day it was written. Without it only dates with a year are found; with it, a
             month and a day mean the next such day, and words such as "tomorrow" count.
     """
-    for form in _FORMS:
-        for match in form.finditer(text):
-            value = _iso(match, today)
-            if value is not None:
-                yield Span(match.start(), match.end(), value)
-    if today is not None:
+    folded = text.lower()
+    # Without today only a year makes a date; looking for one is far cheaper than for every form.
+    if _YEAR.search(text) if today is None else _DAYS.search(folded):
+        for form in _FORMS:
+            for match in form.finditer(text):
+                value = _iso(match, today)
+                if value is not None:
+                    yield Span(match.start(), match.end(), value)
+    if today is not None and ("天" in text or "today" in folded or "tomorrow" in folded):
         for match in _NEAR.finditer(text):
             day = today + timedelta(days=_RELATIVE[match[0].lower()])
             yield Span(match.start(), match.end(), day.isoformat())

@@ -115,14 +115,11 @@ class Ledger:
             projections: The projections that stand below the ledger, oldest first.
             schema: The schema of both.
         """
-        lines, goal = self._facts(), self.goal or ""
-        running, first = goal, True
+        lines = self._facts()
+        running = self.goal or ""
         for projection in projections:
             if schema.is_sticky(projection.topic):
                 running = projection.topic
-                if first:
-                    goal = ""  # what follows has a goal of its own
-            first = False
             for name in projection.slots:
                 scope = schema.slots[name].topics
                 # The line it will move to, and every line that only keeps it for want of one.
@@ -130,7 +127,7 @@ class Ledger:
                 for topic, facts in lines.items():
                     if topic == home or topic not in scope:
                         facts.pop(name, None)
-        return _ledger(lines, goal)
+        return _ledger(lines, self.goal or "")
 
     def check(self, schema: ContextSchema) -> None:
         """Refuse a ledger that no projections of the schema could have left.

@@ -35,7 +35,7 @@ _ADDRESS = re.compile(
     r"|[路街道巷弄段].{0,12}?[\d一二三四五六七八九十百]+(?:之[\d一二三四五六七八九十]+)?\s*[號号巷弄樓楼]",
     re.IGNORECASE,
 )
-_ENDED = re.compile(r"[。！？；，、\n]|[.!?;:](?:\s+\S+){3}|[!?;]\s+\S")
+_ENDED = re.compile(r"[。！？；，、\n]|\w{4}[.!?;](?:\s+\S+){2}|[?;]\s+\S")
 _SPOKEN = re.compile(
     # Followed by no capital: "I want a table", not "I Want It That Way".
     r"^(?:[Ii]'m|[Ii] am|[Ii]'d|[Ii]'ll|[Ii]'ve|[Ii] (?:want|need|would|have|like|was)|[Mm]y"

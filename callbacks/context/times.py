@@ -10,23 +10,24 @@ from callbacks.context.numerals import CHINESE, whole
 from callbacks.context.span import Span
 
 _EN_HALF = r"(?:in the (?P<part>morning|afternoon|evening)|(?P<half>[ap])\.?\s?m\b\.?)"
-_CHINESE = (
+_CHINESE = re.compile(
     rf"(?P<part>凌晨|清晨|早上|上午|中午|下午|傍晚|晚上)\s*(?P<hour>\d{{1,2}}|[{CHINESE}]{{1,3}})"
-    r"(?:[:：](?P<minute2>\d{2})|[點点时時]\s*(?:(?P<word>半)|(?P<quarter>[一三])刻|"
-    rf"(?P<minute>\d{{1,2}}|[{CHINESE}]{{1,3}})\s*分?)?)"
+    r"(?:[:：](?P<minute2>\d{2})|[點点时時](?:(?P<word>半)|(?P<quarter>[一三])刻|"
+    rf"(?P<minute>\d{{1,2}}|[{CHINESE}]{{1,3}})分|(?![\d{CHINESE}])))"
 )
-_FORMS = tuple(
+_ENGLISH = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"(?<![\d:.])(?P<hour>\d{{1,2}})(?:[:.](?P<minute>\d{{2}}))?\s*(?:o'clock\s*)?{_EN_HALF}",
         rf"\b(?P<word>half past|quarter past|quarter to) (?P<hour>\d{{1,2}})\s*{_EN_HALF}",
-        _CHINESE,
     )
 )
 _CLOCK = re.compile(
     r"(?<![\d:.])(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::00)?(?![\d:])(?!\s*[ap]\.?m)", re.IGNORECASE
 )
 _NAMED = re.compile(r"\b(?:noon|midnight)\b|正午", re.IGNORECASE)
+_CUE = re.compile(r"\d ?[ap]\.?m|in the [aem]", re.IGNORECASE)
+_MARK = re.compile("[點点时時:：]")
 _AFTERNOON = {"afternoon", "evening", "下午", "傍晚", "晚上"}
 _WORDS = {"half past": 30, "quarter past": 15, "quarter to": -15, "半": 30}
 
@@ -46,21 +47,25 @@ def read_time(text: str) -> str | None:
 
 def find_times(text: str) -> Iterator[Span]:
     """Yield the times a message plainly names, each with its place."""
-    for form in _FORMS:
+    # Cheap looks for what each form cannot do without; most messages name no time at all.
+    forms = (*(_ENGLISH if _CUE.search(text) else ()), *((_CHINESE,) if _MARK.search(text) else ()))
+    for form in forms:
         for match in form.finditer(text):
             value = _value(match)
             if value is not None:
                 yield Span(match.start(), match.end(), value)
-    for match in _CLOCK.finditer(text):
-        hour, minute = int(match["hour"]), int(match["minute"])
-        # "3:30" may be either half of the day; "03:30" and "15:30" are of the 24-hour clock.
-        value = _clock(hour * 60 + minute, minute)
-        if value is not None and (hour > 12 or match["hour"].startswith("0")):
-            yield Span(match.start(), match.end(), value)
-    for match in _NAMED.finditer(text):
-        yield Span(
-            match.start(), match.end(), "00:00" if match[0].lower() == "midnight" else "12:00"
-        )
+    if ":" in text:
+        for match in _CLOCK.finditer(text):
+            hour, minute = int(match["hour"]), int(match["minute"])
+            # "3:30" may be either half of the day; "03:30" and "15:30" are of the 24-hour clock.
+            value = _clock(hour * 60 + minute, minute)
+            if value is not None and (hour > 12 or match["hour"].startswith("0")):
+                yield Span(match.start(), match.end(), value)
+    folded = text.lower()
+    if "noon" in folded or "midnight" in folded or "正午" in text:
+        for match in _NAMED.finditer(text):
+            named = "00:00" if match[0].lower() == "midnight" else "12:00"
+            yield Span(match.start(), match.end(), named)
 
 
 def _value(match: re.Match[str]) -> str | None:

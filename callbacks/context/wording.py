@@ -14,12 +14,14 @@ class Wording:
         acknowledgement: The model turn that follows the block, so that roles alternate.
         rules: The one explanation of the block, for the system instruction.
         listing_rule: What is added to it where a tool's list may stand in the block.
+        noting: What the tool `note_context` is for, for the model.
     """
 
     header: str
     acknowledgement: str
     rules: str
     listing_rule: str
+    noting: str
 
 
 WORDINGS: Mapping[str, Wording] = MappingProxyType(
@@ -37,6 +39,10 @@ WORDINGS: Mapping[str, Wording] = MappingProxyType(
                 "與最新訊息不一致時，一律以最新訊息為準。"
             ),
             listing_rule="「#」行是最近一次清單「編號=名稱」，「第二家」等依此順序。",
+            noting=(
+                "記下這次對話確定的公開項目（使用者說的，或你提出且對方接受的），之後的訊息才看得到。"
+                "只填確定的；不要填句子、電話、地址或個人資料。"
+            ),
         ),
         "en": Wording(
             header="[earlier]",
@@ -55,6 +61,11 @@ WORDINGS: Mapping[str, Wording] = MappingProxyType(
             ),
             listing_rule=(
                 ' The "#" line is the last list shown, "id=name": "the second one" is its second.'
+            ),
+            noting=(
+                "Note the public items this exchange settled (said by the person, or offered and "
+                "confirmed), so that later messages can rely on them. Only what is certain; no "
+                "sentences, telephone numbers, addresses or personal data."
             ),
         ),
     }

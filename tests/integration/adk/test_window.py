@@ -111,7 +111,7 @@ async def test_only_the_newest_two_exchanges_stay_whole(town: Town) -> None:
     model.then(say("bye"))
     await town.turn(runner, "last")
     assert texts(model.contents[-1])[0][1] == (
-        f"{BLOCK}\n-find places|area>Huatan\n-find events|area>Huatan"
+        f"{BLOCK}\n*find events\n-find places|area>Huatan\n-find events|area>Huatan"
     )
 
 
