@@ -1,9 +1,9 @@
 """A second exact solver (HiGHS, the extra ``evidence``): the test's oracle, and for large problems.
 
 Levels are fixed one after another, never weighted into one objective: a solver's tolerance of one
-in a million would eat the smaller levels. The fourth level, ids, is not asked of it. The library prints a
-banner on the process's standard output when it is first used; whoever prints data there runs it in
-a process of its own.
+in a million would eat the smaller levels. The fourth level, ids, is not asked of it. The library
+prints a banner on the standard output of the process when it is first used; whoever prints data
+there runs it in a process of its own.
 """
 
 from collections.abc import Mapping

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from callbacks.evidence.errors import EvidenceError
 
-_LATEST_MS = 253_402_300_799_999  # the end of the year 9999, where the text form ends
+_LATEST_MS = 253_370_764_799_999  # the end of the year 9998, which every zone can still write
 _TEXT = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3})0*)?)?"
     r"\s?(Z|UTC|[+-]\d{2}:?\d{2})",
@@ -18,7 +18,7 @@ def utc(at_ms: int) -> str:
     """Return the one text of a time: ``2026-07-21T02:14:03Z``, with milliseconds where it has some.
 
     Raises:
-        EvidenceError: The time is outside the years 1970 to 9999.
+        EvidenceError: The time is outside the years 1970 to 9998.
     """
     if not 0 <= at_ms <= _LATEST_MS:
         raise EvidenceError("A time is outside the years that have a text form.")
