@@ -8,7 +8,7 @@ from google.adk.telemetry.tracing import tracer
 
 from callbacks.adk.meter import Meter
 from callbacks.context.errors import BudgetExceeded, ContextError
-from callbacks.context.fit import Fit, cuts, explain, fit
+from callbacks.context.fit import Fit, cuts, each_cut, explain, fit
 from callbacks.context.schema import ContextSchema
 from callbacks.context.trace import Action, Block
 from callbacks.context.window import ContextWindow
@@ -55,9 +55,10 @@ class Fitting:
                     else self._by_counts(window, build, calls)
                 )
                 measurement.verdict = await self._meter.verdict(build(fitted.window), calls)
-                whole = window.keep(self._max_turns, self._schema)
-                measurement.cuts = len(cuts(whole, self._schema, self._max_turns)) - len(
-                    cuts(fitted.window, self._schema, self._max_turns)
+                measurement.cuts = next(
+                    made
+                    for made, cut in enumerate(each_cut(window, self._schema, self._max_turns))
+                    if cut == fitted.window
                 )
             finally:
                 measurement.calls = calls.used - before
@@ -78,6 +79,11 @@ class Fitting:
 
     async def _by_verdicts(self, window: ContextWindow, build: Build, calls: CallAllowance) -> Fit:
         window.check(self._schema)
+        whole = next(each_cut(window, self._schema, self._max_turns))
+        proof = await self._meter.proven(build(whole), calls)
+        if proof is not None:
+            blocks = explain(window, whole, self._schema, self._max_turns)
+            return Fit(whole, proof.bound, (proof.bound,), blocks)
         candidates = cuts(window, self._schema, self._max_turns)
 
         def builder(candidate: ContextWindow) -> Callable[[], CountRequest]:

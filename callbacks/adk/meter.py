@@ -59,6 +59,18 @@ class Meter:
         """
         return (await self.verdict(request, calls)).bound
 
+    async def proven(self, request: CountRequest, calls: CallAllowance) -> Verdict | None:
+        """Return a proof that the request fits, where the counter has one; else None.
+
+        Raises:
+            ContextError: As `verdict`.
+        """
+        self._same_unit()
+        if not isinstance(self.counter, DecidingCounter):
+            return None
+        proof = await _contained(self.counter.prove(request, self.budget.limit, calls=calls))
+        return None if proof is None else self._remember(request, proof)
+
     async def fullest(
         self, candidates: Sequence[Callable[[], CountRequest]], calls: CallAllowance
     ) -> Cut:

@@ -1,6 +1,6 @@
 """Makes a window fit a budget by measuring the very request that would be sent."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
 from callbacks.context.budget import Budget
@@ -36,21 +36,26 @@ class Fit:
     blocks: tuple[Block, ...]
 
 
-def cuts(window: ContextWindow, schema: ContextSchema, max_turns: int) -> tuple[ContextWindow, ...]:
-    """Return every window that may be sent, from the fullest to the empty one.
+def each_cut(
+    window: ContextWindow, schema: ContextSchema, max_turns: int
+) -> Iterator[ContextWindow]:
+    """Give every window that may be sent, from the fullest to the empty one, made as needed.
 
-    None is longer than the one before it, so the first that fits may also be found by bisection.
+    None is longer than the one before it. Nearly always the first one fits.
 
     Raises:
         UnsupportedContext: A projection is outside the schema.
         InvalidSetting: ``max_turns`` is no whole number of at least zero.
     """
     candidate: ContextWindow | None = window.keep(max_turns, schema)
-    found: list[ContextWindow] = []
     while candidate is not None:
-        found.append(candidate)
+        yield candidate
         candidate = candidate.trim_oldest(schema)
-    return tuple(found)
+
+
+def cuts(window: ContextWindow, schema: ContextSchema, max_turns: int) -> tuple[ContextWindow, ...]:
+    """Return all of `each_cut`, for bisection."""
+    return tuple(each_cut(window, schema, max_turns))
 
 
 async def fit(
@@ -85,14 +90,13 @@ async def fit(
         InvalidSetting: ``max_turns`` is no whole number of at least zero.
     """
     window.check(schema)
-    candidates = cuts(window, schema, max_turns)
     if unit != budget.unit:
         raise UnitMismatch(
             numbers={"counter": str(unit), "budget": budget.unit},
             blocks=_refused(window, "counter_unit_mismatch"),
         )
     tries: list[int] = []
-    for candidate in candidates:
+    for candidate in each_cut(window, schema, max_turns):
         units = await _measured(measure, candidate, window)
         tries.append(units)
         if units <= budget.limit:
@@ -103,7 +107,7 @@ async def fit(
         limit=budget.limit,
         unit=budget.unit,
         blocks=(
-            *explain(window, candidates[-1], schema, max_turns),
+            *explain(window, candidate, schema, max_turns),
             Block("request", "request", Action.REFUSED, "over_budget"),
         ),
     )
