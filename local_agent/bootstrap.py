@@ -14,7 +14,7 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.google_llm import Gemini
 from google.genai import types
 
-from callbacks.adk.internals import stop_import_retry
+from callbacks.adk.internals import invocation_of, stop_import_retry
 from callbacks.adk.keeper import epoch_ms
 from callbacks.adk.outgoing import OnRequest
 from callbacks.adk.plugin import ContextBudgetPlugin
@@ -40,6 +40,9 @@ from stores.records import Owner
 APP_NAME = "local_agent"
 STATELESS = "-"
 """ADK wants a user id; this one stands for nobody and makes a turn stateless (invariant 11)."""
+
+SAID_AT_METADATA = "said_at_ms"
+"""Key in `RunConfig.custom_metadata` under which a channel tells when a message was written."""
 
 PRIVATE_RESULTS = (
     "search_local_places",
@@ -124,6 +127,7 @@ def build(
         zone=settings.zone,
         rendered=not consent_surface,
         revision=plugin.revision_of,
+        said_at=said_at_of,
     )
     app = App(name=APP_NAME, root_agent=build_agent(settings, tools), plugins=[plugin])
     return Local(
@@ -188,3 +192,10 @@ def owner_of(settings: Settings, context: InvocationContext | ReadonlyContext) -
     if not person.strip() or person == STATELESS:
         return None
     return Owner(tenant=settings.tenant, person=person)
+
+
+def said_at_of(context: ReadonlyContext) -> int | None:
+    """Return when the message of this turn was written; None where the channel does not say."""
+    run_config = invocation_of(context).run_config
+    said_at_ms = ((run_config.custom_metadata if run_config else None) or {}).get(SAID_AT_METADATA)
+    return said_at_ms if isinstance(said_at_ms, int) else None

@@ -23,7 +23,7 @@ from callbacks.adk.injection import RECEIPT
 from callbacks.adk.keeper import EVENT_ID_METADATA
 from callbacks.adk.report import PrivateResult, TurnReport
 from local_agent import templates
-from local_agent.bootstrap import APP_NAME, STATELESS, Local
+from local_agent.bootstrap import APP_NAME, SAID_AT_METADATA, STATELESS, Local
 from local_agent.context import DIETARY_KEY
 from local_agent.messages import BadMessage, read_message
 from local_agent.presenting import Shown, present
@@ -44,6 +44,7 @@ class Reply:
         error_code: Why there is no answer, where there is none.
         outcome: What a pressed card came to.
         report: The turn's report, for the operator: holds private values.
+        revision: The consent revision the answer was made under; None for nobody's.
     """
 
     text: str
@@ -51,6 +52,7 @@ class Reply:
     error_code: str | None = None
     outcome: Outcome | None = None
     report: TurnReport | None = field(default=None, repr=False)
+    revision: int | None = None
 
 
 class LocalService:
@@ -74,7 +76,12 @@ class LocalService:
         await self.local.close()
 
     async def answer(
-        self, person: str | None, message: object, *, event_id: str | None = None
+        self,
+        person: str | None,
+        message: object,
+        *,
+        event_id: str | None = None,
+        said_at_ms: int | None = None,
     ) -> Reply:
         """Answer one message.
 
@@ -82,7 +89,10 @@ class LocalService:
             person: A pseudonym; None makes the turn stateless: nothing is remembered.
             message: What the person wrote.
             event_id: The channel's id; the same event again leaves the journal as it is.
+            said_at_ms: When it was written; now, if it has not waited anywhere. What was written
+                before a "forget" is not remembered after it.
         """
+        arrived = self.local.clock() if said_at_ms is None else said_at_ms
         limit = self.local.settings.max_message_chars
         try:
             text = read_message(message, limit)
@@ -90,7 +100,20 @@ class LocalService:
             sentence = templates.input_error(error.error_code, limit=limit)
             return Reply(sentence, error_code=error.error_code)
         async with self._busy.one_at_a_time(person):
-            return await self._turn(person, text, event_id)
+            return await self._delivered(person, await self._turn(person, text, event_id, arrived))
+
+    async def deliverable(self, person: str | None, reply: Reply) -> bool:
+        """Tell whether a reply may still be sent: nobody changed a consent since it was made.
+
+        A channel that keeps replies for a while asks again right before it sends one.
+
+        Raises:
+            StoreError: The store cannot be asked.
+        """
+        if person is None or reply.revision is None:
+            return True
+        seen = await self.local.store.snapshot(self._owner(person), now_ms=self.local.clock())
+        return seen.revision == reply.revision
 
     async def approve(self, person: str, token: str) -> Reply:
         """Apply a card that the person pressed. Only a channel calls this, never a model."""
@@ -133,9 +156,24 @@ class LocalService:
     def _owner(self, person: str) -> Owner:
         return Owner(tenant=self.local.settings.tenant, person=person)
 
-    async def _turn(self, person: str | None, text: str, event_id: str | None) -> Reply:
+    async def _delivered(self, person: str | None, reply: Reply) -> Reply:
+        """Hold back what was made under a consent that has changed since."""
+        if reply.error_code is not None:
+            return reply
+        try:
+            if await self.deliverable(person, reply):
+                return reply
+        except StoreError as error:
+            return _refused(error.error_code, reply.report)
+        return _refused("PREFERENCE_CHANGED", reply.report)
+
+    async def _turn(
+        self, person: str | None, text: str, event_id: str | None, said_at_ms: int
+    ) -> Reply:
         user, session_id = person or STATELESS, uuid.uuid4().hex
-        metadata = {EVENT_ID_METADATA: event_id} if event_id else {}
+        metadata: dict[str, object] = {SAID_AT_METADATA: said_at_ms}
+        if event_id:
+            metadata[EVENT_ID_METADATA] = event_id
         await self._sessions.create_session(app_name=APP_NAME, user_id=user, session_id=session_id)
         events: list[Event] = []
         try:
@@ -187,6 +225,7 @@ def _reply(events: list[Event], report: TurnReport | None) -> Reply:
         card=next((part.card for part in shown if part.card is not None), None),
         error_code=next((part.error_code for part in shown if part.error_code), None),
         report=report,
+        revision=report.revision if report is not None else None,
     )
 
 

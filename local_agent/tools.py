@@ -23,7 +23,7 @@ from stores.ports import ContextStore
 from stores.records import CardAction, Owner, Proposal
 
 OwnerOf = Callable[[ReadonlyContext], Owner | None]
-RevisionOf = Callable[[ReadonlyContext], int | None]
+Told = Callable[[ReadonlyContext], int | None]
 
 NOT_REMEMBERED = "NOT_REMEMBERED"
 """Nothing can be remembered here: no person is known, or the surface has no consent button."""
@@ -41,7 +41,8 @@ class LocalTools:
         clock: Callable[[], int],
         zone: tzinfo,
         rendered: bool = False,
-        revision: RevisionOf = lambda _: None,
+        revision: Told = lambda _: None,
+        said_at: Told = lambda _: None,
     ) -> None:
         """Bind the tools.
 
@@ -55,6 +56,7 @@ class LocalTools:
                 as they are (`adk web`).
             revision: The consent revision that a call's turn began with; a card of an older one
                 is refused by the store.
+            said_at: When a call's message was written, in milliseconds since the epoch.
         """
         self._catalog = catalog
         self._store = store
@@ -63,6 +65,7 @@ class LocalTools:
         self._zone = zone
         self._rendered = rendered
         self._revision = revision
+        self._said_at = said_at
 
     def all(self) -> list[Callable[..., Any]]:
         """Return the tools in the order in which the model sees them."""
@@ -177,7 +180,13 @@ class LocalTools:
         try:
             card = await self._store.propose(
                 owner,
-                Proposal(key=DIETARY_KEY, value=value, purpose=PURPOSE, action=action),
+                Proposal(
+                    key=DIETARY_KEY,
+                    value=value,
+                    purpose=PURPOSE,
+                    action=action,
+                    said_at_ms=self._said_at(tool_context),
+                ),
                 now_ms=self._clock(),
                 expected_revision=self._revision(tool_context),
             )

@@ -86,6 +86,6 @@ class UnsupportedStoreUrl(StoreError):
 
     error_code = "UNSUPPORTED_STORE_URL"
     sentence = (
-        "A store's URL looks like sqlite+aiosqlite:///file.db or "
-        "postgresql+asyncpg://user@host/database."
+        "A store's URL looks like sqlite+aiosqlite:///file.db, "
+        "postgresql+asyncpg://user@host/database or firestore://project/namespace."
     )

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
 from stores import checks
 from stores.errors import InvalidInput, StoreUnavailable, UnsupportedStoreUrl
+from stores.personal import PersonalStore
 from stores.sealing import KeyRing
 from stores.sql.engine import Engine
 from stores.sql.sqlite import SqliteEngine, Synchronous
@@ -20,6 +25,10 @@ if TYPE_CHECKING:
 
 _SQLITE: Final = "sqlite+aiosqlite:"
 _POSTGRES: Final = "postgresql+asyncpg:"
+_FIRESTORE: Final = "firestore:"
+_FIRESTORE_URL: Final = re.compile(
+    r"firestore://([a-z0-9.:-]{1,64})/([A-Za-z0-9_-]{1,128})", re.ASCII
+)
 _MODES: Final = ("FULL", "NORMAL", "OFF")
 
 
@@ -32,14 +41,16 @@ def open_store(
     synchronous: Synchronous = "FULL",
     busy_timeout_ms: int = 5_000,
     connections: int = 10,
-) -> SqlStore:
+) -> PersonalStore:
     """Return a store; nothing is opened before its first use, ``start()`` or ``async with``.
 
     Args:
         url: ``sqlite+aiosqlite:///relative.db``, ``sqlite+aiosqlite:////absolute/file.db``, or
             ``sqlite+aiosqlite://`` for a database in memory; or
             ``postgresql+asyncpg://user:password@host:port/database`` (needs the extra
-            ``postgres``), with libpq's options behind a question mark.
+            ``postgres``), with libpq's options behind a question mark; or
+            ``firestore://project/namespace`` (needs the extra ``firestore``), with Google's
+            application default credentials, or ``FIRESTORE_EMULATOR_HOST``.
         signing_keys: Keys of consent cards, newest first. Without any, reading, writing windows
             and forgetting work, and cards are refused.
         store_keys: Keys that wrap the data keys of people, newest first, each of at least 32 bytes;
@@ -60,6 +71,10 @@ def open_store(
     checks.whole(busy_timeout_ms, "busy_timeout_ms")
     checks.whole(connections, "connections", 1)
     ring = KeyRing(store_keys)
+    if str(url).startswith(_FIRESTORE):
+        return _firestore()(
+            *_namespace(url), signing_keys=signing_keys, ring=ring, policy_version=policy_version
+        )
     engine: Engine
     if str(url).startswith(_POSTGRES):
         engine = _postgres()(
@@ -91,9 +106,36 @@ def _postgres() -> type[PostgresEngine]:
     )
 
 
+def _firestore() -> Callable[..., PersonalStore]:
+    """Return the store's maker; its client is an extra, too."""
+    try:
+        module = import_module("stores.firestore.store")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("google", "grpc"):
+            raise
+    else:
+        make: Callable[..., PersonalStore] = module.firestore_store
+        return make
+    raise StoreUnavailable(
+        "A store on Firestore needs the extra local-agent[firestore].", reason="driver_missing"
+    )
+
+
+def _namespace(url: str) -> tuple[str, str]:
+    """Return the project and the namespace of a URL."""
+    found = _FIRESTORE_URL.fullmatch(url)
+    if found is None:
+        raise UnsupportedStoreUrl
+    return found[1], found[2]
+
+
 def _dsn(url: str) -> str:
     """Return the URL as libpq reads it."""
     rest = url.removeprefix(_POSTGRES)
+    try:
+        _ = make_url(url).port
+    except (ArgumentError, ValueError):
+        rest = ""
     if not rest.startswith("//") or rest == "//" or "\x00" in rest:
         raise UnsupportedStoreUrl
     return f"postgresql:{rest}"
