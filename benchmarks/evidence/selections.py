@@ -78,7 +78,7 @@ def _oracle(seed: int, count: int) -> list[tuple[int, int]]:
 
 
 def _solve(seed: int, count: int) -> None:
-    found = [select_with_highs(instance(at)) for at in range(seed, seed + count)]
+    found = [select_with_highs(instance(at), seconds=900) for at in range(seed, seed + count)]
     answer = [(len(one.uncovered), one.units) for one in found]
     sys.stdout.write("\n" + json.dumps(answer))
 

@@ -119,7 +119,8 @@ def _texts(value: object) -> list[str]:
     if isinstance(value, int):
         return [str(value)]
     if isinstance(value, Mapping):
-        return [text for key, one in value.items() for text in (str(key), *_texts(one))]
+        keys = [str(key) for key in value if not str(key).isidentifier()]
+        return [*keys, *(text for one in value.values() for text in _texts(one))]
     if isinstance(value, list | tuple):
         return [text for one in value for text in _texts(one)]
     return [repr(value)]

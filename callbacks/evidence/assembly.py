@@ -240,15 +240,23 @@ def drafts(inputs: Inputs, estimate: Estimate) -> Generator[Draft, Sizes, Assemb
                     "What must stand in every packet is over its limit.",
                     numbers={"channel": name, "units": sizes[name], "limit": contract.limit(name)},
                 )
-            held = sum(
-                found.units[item.id] for item in packet.items if contract.route(item.kind) == name
-            )
-            # Strictly below what was chosen, so that each round chooses something else.
-            caps[name] = min(caps[name], held) - over[name]
+            names = [item.id for item in packet.items if contract.route(item.kind) == name]
+            _learn(found, names, sizes[name])
     raise EvidenceInsufficient(
         "The evidence did not fit the budget in the rounds there are.",
         numbers={"rounds": MAX_ROUNDS, "reason": "over_budget"},
     )
+
+
+def _learn(found: _Found, names: list[str], measured: int) -> None:
+    """Raise estimates that were too low, so that the same choice does not fit a second time.
+
+    What a channel really measured is shared among its items by the bytes of their texts.
+    """
+    lengths = {name: len("\n".join(item_lines(found.items[name], "")).encode()) for name in names}
+    for name in names:
+        share = -(-lengths[name] * measured // sum(lengths.values()))
+        found.units[name] = max(found.units[name], share)
 
 
 def _find(inputs: Inputs, estimate: Estimate) -> _Found:

@@ -30,6 +30,10 @@ _CONDITION = re.compile(
     r"如果|若|倘|除非|除外|例外|但書|但|惟|僅限|仅限|前提|經.{0,8}核准|"
     r"\b(?:if|unless|except|excluding|provided|only|subject to|but|however)\b"
 )
+_LEANS = re.compile(
+    r"除外|例外|除非|^但|^惟|^若|不在此限|"
+    r"\b(?:unless|except|excluding|excepted|provided that)\b|^(?:but|however|only|if)\b"
+)
 _RULES = {
     "number": _NUMBER,
     "unit": _UNIT,
@@ -99,12 +103,14 @@ def extract(text: str, needles: Iterable[str]) -> str:
         keep.add(min(places, key=lambda at: (len(sentences[at]), at)))
     for at in range(len(sentences)):
         # "Except ..." says nothing without the sentence before it, and that one lies without it.
-        leans = _CONDITION.match(_fold(sentences[at]).lstrip())
+        leans = _LEANS.search(_fold(sentences[at]).strip())
         if leans and at and at - 1 in keep:
             keep.add(at)
         if leans and at in keep:
             keep.add(max(0, at - 1))
-    return " ".join(sentences[at].strip() for at in sorted(keep)) or text
+    # Neighbours stay joined as they were, so that a quote over both is still verbatim.
+    pieces = [("" if at - 1 in keep else " ") + sentences[at] for at in sorted(keep)]
+    return "".join(pieces).strip() or text
 
 
 def split(text: str) -> tuple[str, ...]:

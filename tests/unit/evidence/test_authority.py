@@ -1,4 +1,4 @@
-"""Authority is by kind of claim; one document counts once; chains are whole; conflicts are shown."""
+"""Authority is by kind of claim; a document counts once; chains are whole; conflicts are shown."""
 
 import pytest
 from hypothesis import given

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callbacks.evidence.instant import local, parse, utc
 from callbacks.evidence.errors import EvidenceError
+from callbacks.evidence.instant import local, parse, utc
 from callbacks.evidence.money import EXPONENTS, Money, Tax, compare, currency_of, parse_money
 from callbacks.evidence.numeral import exact, last_place, same, scaled
 
@@ -14,7 +14,8 @@ from callbacks.evidence.numeral import exact, last_place, same, scaled
     "text",
     [
         "86萬", "86 萬", "860,000", "８６０，０００", "860000", "860000.00", "86万", "86萬元",
-        "CNY 860,000", "860,000 CNY", "RMB 860,000", "人民幣86萬元", "86萬元人民幣", "人民币 86万元",
+        "CNY 860,000", "860,000 CNY", "RMB 860,000", "人民幣86萬元", "86萬元人民幣",
+        "人民币 86万元",
         "八十六萬", "0.86 million", "860k", "860 thousand", "cn¥860,000", "86萬元整",
     ],
 )  # fmt: skip

@@ -3,11 +3,11 @@
 import pytest
 from pydantic import ValidationError
 
+from callbacks.evidence.assembly import assemble
 from callbacks.evidence.contract import CHANNELS, ChannelLimit, TaskContract
 from callbacks.evidence.errors import ContractMismatch, EvidenceError
 from callbacks.evidence.plan import Claim, affected, diff, make_plan, propose
 from tests.unit.evidence.procurement import CATALOGUE, CONTRACT, PLAN, inputs, measure
-from callbacks.evidence.assembly import assemble
 
 
 def test_another_contract_stops():
