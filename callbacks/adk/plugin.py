@@ -14,6 +14,7 @@ from typing import Any
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.agents.readonly_context import ReadonlyContext
+from google.adk.apps.app import App
 from google.adk.events.event import Event
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
@@ -23,6 +24,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from callbacks.adk.derived import schema_from_tools
 from callbacks.adk.gate import Gates, LiveNotSupported
 from callbacks.adk.history import HistoryPolicy
 from callbacks.adk.injection import Preference
@@ -44,10 +46,10 @@ from callbacks.adk.refusal import Refusal, RefusalText, english
 from callbacks.adk.report import TurnReport
 from callbacks.adk.tools import Projectors, ToolCalls
 from callbacks.adk.tree import ModelNotGated
-from callbacks.adk.wiring import AdkNotSupported, Wiring
+from callbacks.adk.wiring import AdkNotSupported, Wiring, explained
 from callbacks.context.budget import Budget
 from callbacks.context.finder import MessageFinder
-from callbacks.context.schema import ContextSchema
+from callbacks.context.schema import ContextSchema, Language
 from callbacks.counting.counter import Counter
 from stores.ports import ContextStore
 
@@ -161,6 +163,78 @@ class ContextBudgetPlugin(BasePlugin):
         )
         self._gates = Gates(self._outgoing.check)
         self._wiring = Wiring(self._gates, without_model)
+        self._derivation = ""
+        self._parts: dict[str, Any] = {
+            "schema": schema,
+            "budget": budget,
+            "counter": counter,
+            "store": store,
+            "projectors": tuple(projectors or ()),
+            "preferences": tuple(preferences),
+            "private_results": tuple(private_results),
+            "reducers": tuple(reducers or ()),
+        }
+
+    @classmethod
+    def for_app(
+        cls,
+        app: App,
+        *,
+        store: ContextStore,
+        counter: Counter,
+        budget: Budget,
+        schema: ContextSchema | None = None,
+        private: Collection[str] = (),
+        public: Collection[str] = (),
+        language: Language = "en",
+        **options: Any,
+    ) -> ContextBudgetPlugin:
+        """Add a plugin to an app, with every model of its tree behind the gate from the start.
+
+        Sub-agents, agents inside tools, workflow nodes, tools and plugins that keep a model, and
+        the summarizer of a compaction are all found and gated; `explain` shows them.
+
+        Args:
+            app: The app; the plugin is added after those it has.
+            store: The journal and the preferences.
+            counter: Measures whole requests; its unit must be the budget's.
+            budget: The most that may be sent.
+            schema: What a projection may hold; None reads it, and projectors, off the tools.
+            private: Tool parameters that never become a slot of a schema that is read off.
+            public: Tool parameters that sound private and are not.
+            language: The language of a schema that is read off.
+            options: Everything else that the plugin takes.
+
+        Returns:
+            The plugin.
+
+        Raises:
+            ModelNotGated: Something of the tree calls a model that cannot be gated; it is named.
+            InvalidSchema: No schema could be read off the tools.
+            ValueError: The app has such a plugin, or an option is wrong.
+        """
+        if any(isinstance(plugin, cls) for plugin in app.plugins):
+            raise ValueError("This app has a context budget plugin already.")
+        derivation = ""
+        if schema is None:
+            derived = schema_from_tools(
+                app.root_agent,
+                private=private,
+                public=public,
+                preferences=options.get("preferences", ()),
+                language=language,
+            )
+            schema, derivation = derived.schema, derived.derivation.text()
+            options["projectors"] = {**derived.projectors, **(options.get("projectors") or {})}
+        plugin = cls(schema=schema, store=store, counter=counter, budget=budget, **options)
+        plugin._derivation = derivation
+        plugin._wiring.wire(app)
+        app.plugins.append(plugin)
+        return plugin
+
+    def explain(self) -> str:
+        """Return the wiring as text: what is gated, what tools leave behind, the schema."""
+        return explained(self._wiring.found, **self._parts, derivation=self._derivation)
 
     def gate(self, model: BaseLlm) -> BaseLlm:
         """Return the model behind this plugin's gate (done for whole trees at each run)."""

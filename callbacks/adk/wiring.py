@@ -6,8 +6,12 @@ import weakref
 from collections.abc import Collection, Sequence
 
 from callbacks.adk.gate import Gates
+from callbacks.adk.injection import Preference
 from callbacks.adk.tree import Found, ModelNotGated, gate_everything
+from callbacks.context.budget import Budget
 from callbacks.context.errors import ContextError
+from callbacks.context.schema import ContextSchema
+from callbacks.counting.counter import Counter
 
 
 class AdkNotSupported(ContextError, RuntimeError):
@@ -60,12 +64,58 @@ class Wiring:
         self._known[id(root)] = root
 
 
-def tree_as_text(found: Sequence[Found]) -> str:
-    """Return what was found, a line each, in the order of the tree."""
-    lines = []
-    for one in found:
-        gated = f", gated: {', '.join(one.models)}" if one.models else ""
-        held = f" of {one.below}" if one.below and one.kind != "plugin" else ""
-        problem = f", NOT GATED: {one.ungated}" if one.ungated else ""
-        lines.append(f"  {one.kind} {one.name}{held}{gated}{problem}")
+def explained(
+    found: Sequence[Found],
+    *,
+    schema: ContextSchema,
+    budget: Budget,
+    counter: Counter,
+    store: object,
+    projectors: Collection[str],
+    preferences: Sequence[Preference],
+    private_results: Collection[str],
+    reducers: Collection[str],
+    derivation: str,
+) -> str:
+    """Return a plugin's wiring as text: names and settings, never a value of a person's.
+
+    Args:
+        found: What was gated.
+        schema: What may be kept.
+        budget: The most that may be sent.
+        counter: Measures it.
+        store: Where the journal is.
+        projectors: Tools whose calls leave something behind.
+        preferences: What may be filled from memory.
+        private_results: Tools whose results go to the application alone.
+        reducers: Tools whose results may be shortened.
+        derivation: How the schema was read off the tools; empty where it was written.
+    """
+    tools: dict[str, list[str]] = {tool: ["leaves a projection"] for tool in sorted(projectors)}
+    marks: list[tuple[str, str]] = [
+        *((t, f"{a} filled from {p.key}") for p in preferences for t, a in p.fills.items()),
+        *((tool, "result for the application alone") for tool in sorted(private_results)),
+        *((tool, "result shortened when too big") for tool in sorted(reducers)),
+    ]
+    for tool, mark in marks:
+        tools.setdefault(tool, []).append(mark)
+    written = "read off the tools" if derivation else "written by hand"
+    lines = [
+        f"budget: {budget.limit} {budget.unit}",
+        f"counter: {type(counter).__name__}, in {counter.unit}",
+        f"store: {type(store).__name__}",
+        "gated tree:" if found else "gated tree: none yet; it is found when the first run begins",
+        *(_line(one) for one in found),
+        "tools:",
+        *(f"  {tool}: {', '.join(what)}" for tool, what in tools.items()),
+        f"schema: {len(schema.topics)} topics, {len(schema.slots)} slots, {written}",
+        *(f"  {line}" for line in derivation.splitlines()),
+    ]
     return "\n".join(lines)
+
+
+def _line(one: Found) -> str:
+    gated = f", gated: {', '.join(one.models)}" if one.models else ""
+    held = f" of {one.below}" if one.below and one.kind != "plugin" else ""
+    problem = f", NOT GATED: {one.ungated}" if one.ungated else ""
+    return f"  {one.kind} {one.name}{held}{gated}{problem}"
