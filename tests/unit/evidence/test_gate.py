@@ -159,7 +159,7 @@ def test_only_the_schema_is_read(text):
 
 
 def test_mutations_are_stopped_and_right_answers_pass():
-    """Wrong in one thing, of every kind: stopped. Right in any format, order, language: released."""
+    """Wrong in one thing: stopped. Right in any format, order, language: released."""
     found = measure_gate(400, 80, 4)
     assert found["stopped"] == 1.0
     assert found["false_stops"] == 0.0

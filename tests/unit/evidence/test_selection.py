@@ -58,7 +58,8 @@ def brute(problem):
             left = [n for n in problem.needs if not any(b <= held for b in n.bundles)]
             key = (
                 sum(n.required for n in left), sum(not n.required for n in left),
-                sum(i.units for i in items), sum(i.risk for i in items), tuple(sorted(i.id for i in items)),
+                sum(i.units for i in items), sum(i.risk for i in items),
+                tuple(sorted(i.id for i in items)),
             )  # fmt: skip
             best = key if best is None else min(best, key)
     return best
