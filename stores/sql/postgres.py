@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import asyncpg
@@ -124,7 +125,8 @@ class PostgresReader:
     def __init__(self, driver: Connection, owner: Owner | str, texts: dict[str, str]) -> None:
         """Read as the person, or as nobody in a tenant."""
         self._driver = driver
-        self._settings = _settings(owner)
+        tenant, person = (owner, "") if isinstance(owner, str) else (owner.tenant, owner.person)
+        self._settings = _settings(tenant, person)
         self._texts = texts
         self.erased: list[bytes] = []
 
@@ -200,8 +202,7 @@ class PostgresEngine:
         """Run a transaction under the lock of the person's row."""
         if not self._ready:
             await self.start()
-        tenant, person, tag = _settings(owner)
-        begin = _BEGIN.format(tenant=_literal(tenant), person=_literal(person), tag=tag)
+        begin = _begin(owner.tenant, owner.person)
 
         async def transact(driver: Connection) -> T:
             await driver.execute(begin)
@@ -262,7 +263,7 @@ class PostgresEngine:
         A commit that got no answer may have been made, so it is not run again.
         """
         pool = self._pool_here()
-        failure = StoreUnavailable()
+        failure: StoreUnavailable | None = None
         for number in range(TRIES):
             if number:
                 await asyncio.sleep(PAUSE_SECONDS * number)
@@ -288,7 +289,7 @@ class PostgresEngine:
                 pool.give(driver, usable=usable)
             if not again:
                 break
-        raise failure
+        raise failure or StoreUnavailable()
 
     async def _version(self, driver: Connection) -> str | None:
         if await driver.fetchval(_HAS_VERSION) is None:
@@ -344,10 +345,18 @@ def _at_rest(driver: Connection) -> bool:
     return not driver.is_closed() and not driver.is_in_transaction()
 
 
-def _settings(owner: Owner | str) -> tuple[str, str, str]:
-    if isinstance(owner, str):
-        return owner, "", ""
-    return owner.tenant, owner.person, vault.tag_of(owner).hex()
+@lru_cache(maxsize=4096)
+def _settings(tenant: str, person: str) -> tuple[str, str, str]:
+    """Return the three settings that say whose a transaction is; nobody's for a blank person."""
+    tag = vault.tag_of(Owner(tenant=tenant, person=person)).hex() if person else ""
+    return tenant, person, tag
+
+
+@lru_cache(maxsize=4096)
+def _begin(tenant: str, person: str) -> str:
+    """Return the first message of a person's transaction."""
+    tag = _settings(tenant, person)[2]
+    return _BEGIN.format(tenant=_literal(tenant), person=_literal(person), tag=tag)
 
 
 def _literal(text: str) -> str:
