@@ -10,7 +10,7 @@ RUN = .venv/bin/python -m
 COMPILE = pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --custom-compile-command "make lock" --constraint requirements/pins.in
 
-.PHONY: help demo test lint bench promptfoo wheel lock clean base dev
+.PHONY: help demo test lint compat bench promptfoo wheel lock clean base dev
 
 help: ## says what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -30,6 +30,9 @@ lint: dev ## ruff, types, and the arrows between rooms
 	$(RUN) ruff format --check .
 	$(RUN) mypy
 	.venv/bin/lint-imports
+
+compat: dev ## runs the tests of ADK's behaviour with the oldest and the newest ADK allowed
+	@scripts/compat.sh $(ADK)
 
 bench: base ## runs one benchmark: make bench NAME=turn
 	@mkdir -p out/bench

@@ -152,7 +152,7 @@ def test_every_model_of_a_tree_is_gated_from_the_start(store: ContextStore) -> N
         "  agent child of root, gated: model",
         "  agent leaf of loop, gated: model",
         "  agent inner of inner, gated: model",
-        "  tool keeps of root, gated: spare, _model",
+        "  tool keeps of root, gated: _model, spare",
         "  plugin watching, gated: models",
         "schema: 3 topics, 1 slots, written by hand",
     ):
