@@ -379,7 +379,8 @@ class _Search:
         units = sum(item.units for item in picked)
         proven = method == "branch_and_bound"
         floor = max(0, bound_weight - sum(self.dummy[at] for at in left))
-        bound = units if proven else min(units, -(-floor // self.unit_weight))
+        # Rounded down: the rest of the division holds the risk, which is no size.
+        bound = units if proven else min(units, floor // self.unit_weight)
         return Selection(
             chosen=tuple(item.id for item in picked),
             uncovered=tuple(sorted(needs[at].claim for at in left if needs[at].required)),
