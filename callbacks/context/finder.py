@@ -93,7 +93,7 @@ class MessageFinder:
                 value = _settled(self._slots[name], spans, parts, text)
                 if value is not None:
                     settled[name] = value
-        if listed and len(self._references) == 1:
+        if len(self._references) == 1:
             entry = referred(text, listed)
             if entry is not None:
                 settled[next(iter(self._references))] = entry.name

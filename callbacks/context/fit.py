@@ -128,6 +128,7 @@ def explain(
     by_limit = max(0, len(window.projections) - max_turns)
     before_drop = window.keep(len(sent.projections), schema).ledger
     ledger_dropped = sent.ledger.is_empty and not before_drop.is_empty
+    summarized = set(before_drop.slots)
     blocks: list[Block] = []
     if not window.ledger.is_empty:
         blocks.append(
@@ -140,7 +141,8 @@ def explain(
             action, reason = Action.KEPT, "within_budget"
         elif ledger_dropped:
             action, reason = Action.DROPPED, "over_budget"
-        elif not projection.slots and not schema.is_sticky(projection.topic):
+        elif not (schema.is_sticky(projection.topic) or set(projection.slots) & summarized):
+            # Nothing of it is left to say: newer turns say all of it, or there was nothing.
             action, reason = Action.DROPPED, "nothing_to_summarize"
         elif index < by_limit:
             action, reason = Action.SUMMARIZED, "over_max_turns"

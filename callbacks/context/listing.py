@@ -60,7 +60,7 @@ class Listing:
         for row in rows_of(result, self.rows):
             try:
                 name = grounded_text(row.get(self.name))[:MAX_TITLE].strip()
-                given = grounded_text(row[self.id]) if self.id and row.get(self.id) else ""
+                given = grounded_text(row[self.id]) if row.get(self.id) is not None else ""
             except UnsupportedContext:
                 continue
             if len(given) <= MAX_ID:

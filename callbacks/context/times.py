@@ -12,7 +12,7 @@ from callbacks.context.span import Span
 _EN_HALF = r"(?:in the (?P<part>morning|afternoon|evening)|(?P<half>[ap])\.?\s?m\b\.?)"
 _CHINESE = re.compile(
     rf"(?P<part>凌晨|清晨|早上|上午|中午|下午|傍晚|晚上)\s*(?P<hour>\d{{1,2}}|[{CHINESE}]{{1,3}})"
-    r"(?:[:：](?P<minute2>\d{2})|[點点时時](?:(?P<word>半)|(?P<quarter>[一三])刻|"
+    r"(?:[:：](?P<minute2>\d{2})|\s*[點点时時](?:(?P<word>半)|(?P<quarter>[一三])刻|"
     rf"(?P<minute>\d{{1,2}}|[{CHINESE}]{{1,3}})分|(?![\d{CHINESE}])))"
 )
 _ENGLISH = tuple(

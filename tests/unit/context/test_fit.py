@@ -19,8 +19,10 @@ from callbacks.context.errors import (
 )
 from callbacks.context.fit import Fit, cuts, fit
 from callbacks.context.ledger import Ledger
+from callbacks.context.listing import Entry, Listing
 from callbacks.context.projection import Projection
 from callbacks.context.render import parse, render
+from callbacks.context.schema import ContextSchema, Topic
 from callbacks.context.trace import Action, Block
 from callbacks.context.window import ContextWindow
 from tests.unit.context.worlds import LOCAL, World, worlds
@@ -115,9 +117,10 @@ def test_every_piece_is_explained_once(world: World, max_turns, data):
         if action is Action.SUMMARIZED:
             # Whatever is called summarized is in a ledger that is sent.
             assert not sent.ledger.is_empty
-            assert set(projection.slots) <= set(sent.ledger.slots)
+            newer = {name for later in sent.projections for name in later.slots}
+            assert set(projection.slots) <= set(sent.ledger.slots) | newer
         elif not sent.ledger.is_empty:
-            assert not projection.slots
+            assert not set(projection.slots) & set(sent.ledger.slots)
             assert not schema.is_sticky(projection.topic)
     for block in blocks:
         if block.channel == "ledger":
@@ -281,3 +284,19 @@ def test_a_fit_is_frozen():
     assert isinstance(result, Fit)
     with pytest.raises(AttributeError):
         result.units = 0  # type: ignore[misc]  # that it cannot is what is tested
+
+
+def test_a_list_is_explained_too():
+    """The list of a tool is kept, dropped or refused with a reason of its own (16)."""
+    schema = ContextSchema({"food": Topic("food")}, listings={"find": Listing("name")})
+    window = ContextWindow((schema.project("food"),), listed=[Entry("", "Sino")])
+    whole, bare = size(window, schema), size(window.keep(0, schema), schema) - 3
+
+    def of_list(result):
+        return [(b.action, b.reason) for b in result.blocks if b.id == "list"]
+
+    assert of_list(run(window, whole, schema=schema)) == [(Action.KEPT, "within_budget")]
+    assert of_list(run(window, bare, schema=schema)) == [(Action.DROPPED, "over_budget")]
+    with pytest.raises(InvalidCount) as caught:
+        run(window, whole, schema=schema, measure=answering(None))
+    assert of_list(caught.value) == [(Action.REFUSED, "invalid_counter_result")]

@@ -25,7 +25,7 @@ def test_a_projection_holds_only_what_the_schema_admits(schema, data):
     admitted = [value for slot in schema.slots.values() for value in slot.values]
     values = st.sampled_from([*admitted, None, "", 5]) | st.text(max_size=3)
     said = data.draw(st.dictionaries(slot_names, values, max_size=3))
-    outside = topic not in schema.topics or any(
+    outside = topic not in {"", *schema.topics} or any(
         name not in schema.slots
         or (value and not isinstance(value, str))
         or (value and canonical(value) and canonical(value) not in schema.slots[name].values)
@@ -159,7 +159,7 @@ def test_the_fingerprint_does_not_depend_on_the_order_of_writing(schema, random)
     topics, slots = list(schema.topics.items()), list(schema.slots.items())
     random.shuffle(topics)
     random.shuffle(slots)
-    other = ContextSchema(dict(topics), dict(slots), schema.language)
+    other = ContextSchema(dict(topics), dict(slots), schema.language, schema.listings)
     assert other == schema
     assert other.fingerprint == schema.fingerprint
     assert hash(other) == hash(schema)
