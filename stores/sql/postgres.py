@@ -51,7 +51,9 @@ MIGRATION_SECONDS: Final = 60
 
 _DIALECT: Final = make_dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy left it bare
 _HAS_VERSION: Final = "SELECT to_regclass('store_schema')::text"
-_FAILURES: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
+# InternalClientError, the driver's own confusion, is what a connection being cut can look like.
+_CUT: Final = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+_FAILURES: Final = (asyncpg.PostgresError, *_CUT)
 _AGAIN: Final = {"40001", "40P01", "23505"}
 _LOST: Final = ("lost", "The connection to the store was lost.")
 _REASONS: Final = {
@@ -96,7 +98,7 @@ def unavailable(error: BaseException | None) -> StoreUnavailable:
     state = getattr(error, "sqlstate", None) or ""
     if not state and isinstance(error, OSError | TimeoutError):
         reason, sentence = "unreachable", "The store's server cannot be reached."
-    elif not state and isinstance(error, asyncpg.InterfaceError):
+    elif not state and isinstance(error, _CUT):
         reason, sentence = _LOST
     else:
         other = _CLASSES.get(state[:2], ("failed", StoreUnavailable.sentence))
@@ -214,8 +216,8 @@ class PostgresEngine:
                 raise
             try:
                 await driver.execute("COMMIT")
-            except (OSError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError) as error:
-                raise _CommitLost(error) from None
+            except (*_CUT, asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError):
+                raise _CommitLost from None
             return result
 
         return await self._use(transact)
@@ -277,11 +279,11 @@ class PostgresEngine:
                 result = await work(driver)
                 usable = True
                 return result
-            except _CommitLost as lost:
-                failure = unavailable(lost.error)
+            except _CommitLost:
+                failure = StoreUnavailable(_LOST[1], reason=_LOST[0])
             except _FAILURES as error:
                 failure, again = unavailable(error), _may_run_again(driver, error)
-                usable = _at_rest(driver)
+                usable = _at_rest(driver) and not isinstance(error, _CUT)
             except Exception:  # ours, or a fault of the transaction's: it was rolled back
                 usable = _at_rest(driver)
                 raise
@@ -331,14 +333,11 @@ class PostgresEngine:
 class _CommitLost(Exception):
     """The connection was lost while the answer to a commit was waited for."""
 
-    def __init__(self, error: BaseException) -> None:
-        super().__init__()
-        self.error = error
-
 
 def _may_run_again(driver: Connection, error: BaseException) -> bool:
     state = getattr(error, "sqlstate", None) or ""
-    return state in _AGAIN or state.startswith(("08", "57P")) or driver.is_closed()
+    cut = isinstance(error, asyncpg.InternalClientError) or driver.is_closed()
+    return cut or state in _AGAIN or state.startswith(("08", "57P"))
 
 
 def _at_rest(driver: Connection) -> bool:

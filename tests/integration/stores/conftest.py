@@ -77,7 +77,7 @@ class Database:
 
     def open(self, **options):
         keys = {"signing_keys": [KEY], "store_keys": [STORE_KEY]}
-        return open_store(self.url, **{**keys, "synchronous": "OFF", **options})
+        return open_store(self.url, **{**keys, **options})
 
     async def server_value(self, query):
         """Return the one value of a query, asked by the server's owner."""

@@ -1,12 +1,14 @@
 """The rules of consent, as pure functions."""
 
+import random
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from stores import consent
 from stores.consent import CARD_TTL_MS, CardRow
-from stores.errors import SigningKeyMissing
+from stores.errors import InvalidInput, SigningKeyMissing
 from stores.records import CardAction, CardStatus, Outcome, Owner, Proposal
 
 KEY, OTHER = b"k" * 32, b"o" * 32
@@ -60,6 +62,8 @@ def test_a_card_proves_its_row(owner, proposal, revision, now_ms):
             "revision",
             "expires_at_ms",
             "value_tag",
+            "value_expires_at_ms",
+            "scope",
             "action",
         ]
     ),
@@ -73,7 +77,7 @@ def test_a_changed_row_proves_nothing(data, field):
     elif field == "action":
         changed = row.model_copy(update={"action": CardAction.FORGET})
     else:
-        new = st.integers(0, 10**6) if isinstance(getattr(row, field), int) else words
+        new = words if isinstance(getattr(row, field), str) else st.integers(0, 10**6)
         changed = row.model_copy(update={field: data.draw(new)})
     assume(changed != row)
     assert consent.verify(changed, card.token, [KEY]) is None
@@ -190,3 +194,50 @@ def test_expiry_is_exclusive():
     row, _ = made(revision=0)
     assert consent.decide(row, 0, row.expires_at_ms - 1) is Outcome.SAVED
     assert consent.decide(row, 0, row.expires_at_ms) is Outcome.EXPIRED
+
+
+@given(moments, st.integers(-(10**6), 10**7))
+def test_a_card_ends_with_its_value(now_ms, life):
+    """A card lives its time, but not past the end of its value; an end in the past is refused."""
+    end = max(now_ms + life, 0)
+    proposal = PROPOSAL.model_copy(update={"expires_at_ms": end})
+    if end <= now_ms:
+        with pytest.raises(InvalidInput) as caught:
+            made(proposal=proposal, now_ms=now_ms)
+        assert caught.value.numbers["field"] == "expires_at_ms"
+        return
+    row, card = made(proposal=proposal, now_ms=now_ms)
+    assert card.expires_at_ms == row.expires_at_ms == min(now_ms + CARD_TTL_MS, end)
+    assert card.value_expires_at_ms == row.value_expires_at_ms == end
+
+
+@given(st.one_of(st.none(), moments), st.one_of(st.none(), moments))
+def test_a_tombstone_stops_what_is_not_newer(said_at_ms, forgotten_at_ms):
+    """Words said up to the moment of "forget" are old; without a time they are of now (8)."""
+    proposal = PROPOSAL.model_copy(update={"said_at_ms": said_at_ms})
+    known = said_at_ms is not None and forgotten_at_ms is not None
+    old = consent.older_than(proposal, forgotten_at_ms)
+    assert old == (known and said_at_ms <= forgotten_at_ms)
+
+
+def test_many_thousand_attacks_prove_nothing():
+    """Of 100,000 foreign, cut, mixed and re-signed tokens none proves a row (11)."""
+    chance = random.Random(11)
+    people = [Owner(tenant=tenant, person=person) for tenant in "tu" for person in "ab"]
+    hands = [made(owner, number=number) for number, owner in enumerate(people)]
+    old = [made(owner, number=number, keys=(OTHER,)) for number, owner in enumerate(people)]
+    tokens = [card.token for _, card in (*hands, *old)]
+    for _ in range(100_000):
+        row, card = chance.choice(hands)
+        one, other, cut = chance.choice(tokens), chance.choice(tokens), chance.randrange(60)
+        attack = chance.choice(
+            (
+                one,
+                one[:cut],
+                one[:cut] + other[cut:],
+                one[:cut] + chance.choice("AZaz09-_.") + one[cut + 1 :],
+                ".".join((*one.split(".")[:2], other.split(".")[2])),
+            )
+        )
+        if attack != card.token:
+            assert consent.verify(row, attack, [KEY]) is None
