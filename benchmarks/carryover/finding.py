@@ -36,7 +36,7 @@ def finder_figures(messages: Sequence[str]) -> dict[str, Any]:
     """Return the finder's speed on messages, every tenth of which gets a name of the vocabulary.
 
     The finder is the whole one, with a date, a time and denials to look for beside the names; the
-    best of five rounds is told.
+    best of five rounds is told, in time of the processor.
     """
     names = vocabulary()
     schema = ContextSchema(
@@ -50,9 +50,9 @@ def finder_figures(messages: Sequence[str]) -> dict[str, Any]:
     ]
     best, found = float("inf"), 0
     for _ in range(_ROUNDS):
-        started = time.perf_counter()
+        started = time.process_time()
         found = sum("place" in finder.find(message) for message in said)
-        best = min(best, time.perf_counter() - started)
+        best = min(best, time.process_time() - started)
     size = sum(len(message.encode()) for message in said)
     return {
         "vocabulary": len(names),

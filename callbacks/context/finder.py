@@ -26,6 +26,8 @@ MAX_MESSAGE = 2_000
 """Longer messages are not looked at, in characters: pasted text is not what a person plainly says,
 and it bounds the work."""
 
+# A digit, or a character of a Chinese date or time.
+_MOMENT = re.compile("[0-9月天點点時时午]")
 # One of two: the other one may be a word nobody knows here.
 _EITHER_AFTER = re.compile(r"\s*(?:還是|还是|或|\bor\b)", re.IGNORECASE)
 _EITHER_BEFORE = ("還是", "还是", "或", "或者", " or", "，or", ",or")
@@ -76,7 +78,7 @@ class MessageFinder:
             name = self._meant(meant, goal)
             if name:
                 found.setdefault(name, []).append(Span(hit.start, hit.end, meant[name]))
-        for kind, names in self._moments:
+        for kind, names in self._moments if _is_timely(text) else ():
             spans = list(find_dates(text, today) if kind is DateSlot else find_times(text))
             name = self._meant(names, goal) if spans else ""
             if name:
@@ -131,6 +133,14 @@ def _settled(slot: Slot, spans: Sequence[Span], parts: Sequence[Clause], text: s
     value, clause = next(iter(affirmed.items()))
     # After a denial, a bare second value may belong to it ("not A, B or C").
     return value if not ruled_out or clause.affirms else None
+
+
+def _is_timely(text: str) -> bool:
+    """Say whether a message can name a date or a time at all; most do not."""
+    if _MOMENT.search(text):
+        return True
+    folded = text.lower()
+    return "noon" in folded or "night" in folded or "today" in folded or "tomorrow" in folded
 
 
 def _of_kind(schema: ContextSchema, kind: type[Slot]) -> tuple[str, ...]:
