@@ -165,7 +165,7 @@ def _ratio(part: float, whole: float) -> float | None:
 @click.option("--jobs", default=min(os.cpu_count() or 1, 4), help="Processes.")
 @click.option("--json", is_flag=True, expose_value=False, help="JSON, the only form there is.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the JSON to a file as well.")
-def main(data: Path, schema: Path, limit: int, jobs: int, as_json: bool, out: Path | None) -> None:
+def main(*, data: Path, schema: Path, limit: int, jobs: int, out: Path | None) -> None:
     """Play dialogues through the plugin and compare what each strategy carries."""
     logging.disable(logging.WARNING)
     figures = json.dumps(run(data, schema, limit, jobs), ensure_ascii=False, indent=2)
