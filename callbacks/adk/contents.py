@@ -86,7 +86,8 @@ def _only(
         complete: Whether all of `own` must be there; ADK hides part of a turn from an agent that
             is to see no past.
     """
-    others = [index for index in range(len(contents)) if index not in set(places)]
+    built = set(places)
+    others = [index for index in range(len(contents)) if index not in built]
     # From the end: this turn's contents are the newest, and people repeat themselves.
     kept: set[int] = set()
     at = len(places)
