@@ -16,6 +16,8 @@ from typing import NoReturn
 
 import click
 
+from local_agent import privacy
+
 FAILED, BAD_INPUT, STOPPED = 1, 2, 130
 """Exit statuses: something failed; what was asked cannot be done; Ctrl-C."""
 
@@ -64,6 +66,8 @@ def command() -> None:
                                           open out/demo/report.html afterwards
       local-agent chat                    talk to LOCAL here: 花壇有什麼吃的？
       local-agent settings                what is set, and by which variable
+      local-agent privacy --help          what is held of a person: show, export, forget, erase
+      local-agent keys rotate             lock remembered values by the newest key
 
     Errors are one sentence and a code on stderr. Exit status: 0 done, 1 failed,
     2 cannot be done as asked, 130 stopped with Ctrl-C.
@@ -152,6 +156,10 @@ def settings(*, as_json: bool) -> None:
         return
     for line in aligned([("VARIABLE", "VALUE", "FROM"), *rows]):
         click.echo(line)
+
+
+command.add_command(privacy.privacy)
+command.add_command(privacy.keys)
 
 
 def _settings_rows() -> list[tuple[str, str, str]]:

@@ -136,6 +136,10 @@ class Settings(BaseSettings):
         default=Path("local_store.key"),
         description="a path for the development store key",
     )
+    pseudonym_key: SecretStr | None = Field(
+        default=None,
+        description="a key of at least 32 bytes",
+    )
     catalog: Path | None = Field(
         default=None,
         description="a path of a catalogue file",
@@ -159,6 +163,13 @@ class Settings(BaseSettings):
     def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and any(len(key) < MIN_KEY_BYTES for key in _split_keys(value)):
             raise ValueError("a key is too short")
+        return value
+
+    @field_validator("pseudonym_key")
+    @classmethod
+    def _long(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and len(value.get_secret_value().encode()) < MIN_KEY_BYTES:
+            raise ValueError("the key is too short")
         return value
 
     @property

@@ -1,0 +1,171 @@
+"""`local-agent privacy` and `keys`: who it is about, what they print, and how they end."""
+
+import asyncio
+import io
+import json
+
+import pytest
+
+from local_agent import cli
+from stores.open import open_store
+from stores.pseudonym import pseudonym
+from stores.records import ForgetResult, Owner, Proposal, SurfaceCheck
+from stores.sql.store import SqlStore
+from tests.support.logs import logging_restored
+
+SIGNING = b"a signing key of these tests alone"
+OLD = "an old store key of these tests that is long enough"
+NEW = "a new store key of these tests that is long enough"
+SECRET = "a pseudonym key of these tests, long enough"
+NOW = 1_000_000
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Runs the command on a store in a file; returns its status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOCAL_DATABASE_URL", "sqlite+aiosqlite:///store.db")
+    monkeypatch.setenv("LOCAL_STORE_KEYS", OLD)
+    monkeypatch.setenv("LOCAL_PSEUDONYM_KEY", SECRET)
+
+    def run_here(*arguments):
+        with logging_restored(), pytest.raises(SystemExit) as ended:
+            cli.main(arguments)
+        said = capsys.readouterr()
+        return ended.value.code, said.out, said.err
+
+    return run_here
+
+
+def remember(person="ann", key="diet", value="vegan-value"):
+    async def tell():
+        owner = Owner(tenant="local", person=person)
+        async with open_store(
+            "sqlite+aiosqlite:///store.db", signing_keys=[SIGNING], store_keys=[OLD.encode()]
+        ) as store:
+            proposal = Proposal(key=key, purpose="to choose", value=value)
+            card = await store.propose(owner, proposal, now_ms=NOW)
+            await store.approve(owner, card.token, now_ms=NOW)
+
+    asyncio.run(tell())
+
+
+def test_inspect_shows_what_is_held(run):
+    """What is remembered, and every line of the ledger, is shown; to JSON as well."""
+    remember()
+    status, out, _ = run("privacy", "inspect", "ann")
+    assert status == 0
+    assert "diet = vegan-value" in out
+    assert [line.split()[2] for line in out.splitlines() if line.startswith("ledger")] == [
+        "proposed",
+        "granted",
+    ]
+    status, out, _ = run("privacy", "inspect", "ann", "--json")
+    assert json.loads(out)["values"]["diet"]["value"] == "vegan-value"
+    assert "remembered" not in run("privacy", "inspect", "ben")[1]
+
+
+def test_a_user_of_a_channel_is_found(run):
+    """The channel's own id leads to the same person as their pseudonym, in their tenant alone."""
+    remember(pseudonym(SECRET.encode(), "local", "line", "U1"))
+    assert "vegan-value" in run("privacy", "inspect", "--user", "U1")[1]
+    for other in (
+        ["--user", "U2"],
+        ["--user", "U1", "--tenant", "x"],
+        ["--user", "U1", "--channel", "web"],
+    ):
+        status, out, _ = run("privacy", "inspect", *other)
+        assert (status, "vegan-value" in out, "U1" in out) == (0, False, False)
+
+
+def test_without_the_key_nobody_is_guessed(run, monkeypatch):
+    """A user's id without the key that makes pseudonyms is refused by the variable's name."""
+    monkeypatch.delenv("LOCAL_PSEUDONYM_KEY")
+    status, _, err = run("privacy", "inspect", "--user", "U1")
+    assert (status, "LOCAL_PSEUDONYM_KEY" in err, "SETTINGS_INVALID" in err) == (2, True, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["inspect"], ["inspect", "ann", "--user", "U1"], ["forget", "ann"],
+     ["forget", "ann", "--key", "diet", "--all"]],
+)  # fmt: skip
+def test_what_is_not_said_is_asked_for(run, arguments):
+    """A person, and what to forget, are said once, or the command says how."""
+    status, _, err = run("privacy", *arguments)
+    assert (status, "COMMAND_INVALID" in err) == (2, True)
+
+
+def test_export_writes_a_file_for_its_owner_alone(run, tmp_path):
+    """An export is JSON with a receipt, in a new file that nobody else can read."""
+    remember()
+    status, _, _ = run("privacy", "export", "ann", "--out", "p.json", "--controller", "the town")
+    file = tmp_path / "p.json"
+    told = json.loads(file.read_text())
+    assert (status, file.stat().st_mode & 0o777) == (0, 0o600)
+    assert told["preferences"]["diet"]["value"] == "vegan-value"
+    assert told["receipt"]["pii_controllers"][0]["name"] == "the town"
+    status, _, err = run("privacy", "export", "ann", "--out", "p.json")
+    assert (status, "OUTPUT_EXISTS" in err) == (2, True)
+    assert json.loads(run("privacy", "export", "ann")[1])["person"] == "ann"
+
+
+def test_forget_says_what_is_gone_where(run):
+    """Each surface that was read back is printed, and the value is in no file (8)."""
+    remember()
+    remember(key="area", value="north")
+    status, out, _ = run("privacy", "forget", "ann", "--key", "diet")
+    gone = [line.split()[0] for line in out.splitlines() if line.endswith(" gone")]
+    assert (status, gone[:3]) == (0, ["preferences", "cards", "journal"])
+    assert {"wal", "files"} <= set(gone)
+    held = json.loads(run("privacy", "inspect", "ann", "--json")[1])
+    assert set(held["values"]) == {"area"}
+    assert held["events"][-1]["channel"] == "operator"
+    status, out, _ = run("privacy", "forget", "ann", "--all", "--json")
+    assert (status, json.loads(out)["complete"]) == (0, True)
+
+
+def test_erase_asks_first(run, monkeypatch):
+    """A person is taken out after a yes; then nothing but the tombstone is held (8)."""
+    remember()
+    status, out, _ = run("privacy", "erase", "ann", "--yes")
+    assert (status, "ledger        gone" in out) == (0, True)
+    held = json.loads(run("privacy", "inspect", "ann", "--json")[1])
+    assert (held["values"], held["events"], held["revision"]) == ({}, [], 2)
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    status, _, err = run("privacy", "erase", "ann")
+    assert (status, "INTERRUPTED" in err) == (130, True)
+
+
+def test_what_is_left_fails(run, monkeypatch):
+    """Where reading back finds something, its surface is printed and the status is 1 (8)."""
+
+    async def leaves(self, owner, key, **_):
+        left = (
+            SurfaceCheck(surface="cards", remaining=2),
+            SurfaceCheck(surface="wal", remaining=0),
+        )
+        return ForgetResult(revision=1, verified=left, attempts=3)
+
+    monkeypatch.setattr(SqlStore, "forget", leaves)
+    status, out, err = run("privacy", "forget", "ann", "--all")
+    assert (status, "FORGETTING_INCOMPLETE" in err) == (1, True)
+    assert "cards         2 STILL THERE" in out
+
+
+def test_a_lost_key_is_said(run, monkeypatch):
+    """A data key that the ring cannot open stays as it is, is counted, and fails the command."""
+    remember()
+    monkeypatch.setenv("LOCAL_STORE_KEYS", NEW)
+    status, out, err = run("keys", "rotate", "--json")
+    assert (status, json.loads(out)["lost"], "STORE_KEY_MISSING" in err) == (1, 1, True)
+
+
+def test_keys_rotate_to_the_newest(run, monkeypatch):
+    """A key that was put first wraps everything, and the old one is needed no more."""
+    remember()
+    monkeypatch.setenv("LOCAL_STORE_KEYS", f"{NEW},{OLD}")
+    status, out, _ = run("keys", "rotate")
+    assert (status, out.split()[:3]) == (0, ["wrapped", "anew", "1"])
+    monkeypatch.setenv("LOCAL_STORE_KEYS", NEW)
+    assert "vegan-value" in run("privacy", "inspect", "ann")[1]
