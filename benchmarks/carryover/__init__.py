@@ -54,15 +54,15 @@ LONG = 200
 """Exchanges of the long dialogue."""
 
 
-def long_dialogue(dialogues: list[Dialogue]) -> Dialogue:
-    """Return a dialogue of 200 exchanges: those of the commonest services, one after another."""
+def long_dialogue(dialogues: list[Dialogue], length: int) -> Dialogue:
+    """Return one long dialogue: exchanges of the commonest services, one after another."""
     sizes: Counter[tuple[str, ...]] = Counter()
     for dialogue in dialogues:
         sizes[dialogue.services] += len(dialogue.exchanges)
     services = sizes.most_common(1)[0][0]
     exchanges = [exchange for d in dialogues if d.services == services for exchange in d.exchanges]
-    times = LONG // len(exchanges) + 1
-    return Dialogue("long", services, (exchanges * times)[:LONG])
+    times = length // len(exchanges) + 1
+    return Dialogue("long", services, (exchanges * times)[:length])
 
 
 def flatness(sizes: list[int]) -> dict[str, Any]:
@@ -112,13 +112,14 @@ def play_long(dialogue: Dialogue, specs: Mapping[str, Any]) -> list[int]:
         return asyncio.run(one(Path(folder)))
 
 
-def run(data: Path, schema: Path, limit: int, jobs: int) -> dict[str, Any]:
+def run(data: Path, schema: Path, *, limit: int, long: int, jobs: int) -> dict[str, Any]:
     """Play a file.
 
     Args:
         data: The dialogues.
         schema: Their schema.
         limit: How many dialogues; 0 for all.
+        long: How many exchanges the long dialogue has.
         jobs: Processes that share the work; dialogues have nothing to do with each other.
     """
     specs = json.loads(schema.read_text(encoding="utf-8"))
@@ -134,7 +135,7 @@ def run(data: Path, schema: Path, limit: int, jobs: int) -> dict[str, Any]:
         for played in pool.map(play_all, shares, [specs] * len(shares)):
             for name, tally in played.items():
                 tallies[name].add(tally)
-    flat = flatness(play_long(long_dialogue(dialogues), specs))
+    flat = flatness(play_long(long_dialogue(dialogues, long), specs))
     strategies = {name: tally.as_json() for name, tally in tallies.items()}
     window, full = strategies["window_ledger"], strategies["full_raw"]
     return {
@@ -162,13 +163,16 @@ def _ratio(part: float, whole: float) -> float | None:
 @click.option("--data", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--schema", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--limit", default=0, help="So many dialogues; 0 for all.")
+@click.option("--long", default=LONG, help="Exchanges of the long dialogue.")
 @click.option("--jobs", default=min(os.cpu_count() or 1, 4), help="Processes.")
 @click.option("--json", is_flag=True, expose_value=False, help="JSON, the only form there is.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the JSON to a file as well.")
-def main(*, data: Path, schema: Path, limit: int, jobs: int, out: Path | None) -> None:
+def main(*, data: Path, schema: Path, limit: int, long: int, jobs: int, out: Path | None) -> None:
     """Play dialogues through the plugin and compare what each strategy carries."""
     logging.disable(logging.WARNING)
-    figures = json.dumps(run(data, schema, limit, jobs), ensure_ascii=False, indent=2)
+    figures = json.dumps(
+        run(data, schema, limit=limit, long=long, jobs=jobs), ensure_ascii=False, indent=2
+    )
     if out is not None:
         out.write_text(figures + "\n", encoding="utf-8")
     click.echo(figures)

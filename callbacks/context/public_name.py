@@ -35,7 +35,7 @@ _ADDRESS = re.compile(
     r"|[路街道巷弄段].{0,12}?[\d一二三四五六七八九十百]+(?:之[\d一二三四五六七八九十]+)?\s*[號号巷弄樓楼]",
     re.IGNORECASE,
 )
-_ENDED = re.compile(r"[。！？；，、\n]|\w{4}[.!?;](?:\s+\S+){2}|[?;]\s+\S")
+_ENDED = re.compile(r"[。！？；，、\n]|\w{5}[.!?;](?:\s+\S+){2}|[?;]\s+\S")
 _SPOKEN = re.compile(
     # Followed by no capital: "I want a table", not "I Want It That Way".
     r"^(?:[Ii]'m|[Ii] am|[Ii]'d|[Ii]'ll|[Ii]'ve|[Ii] (?:want|need|would|have|like|was)|[Mm]y"
@@ -43,8 +43,8 @@ _SPOKEN = re.compile(
     r"|[Bb]ook me|[Ff]ind me)\s[^A-Z]*$"
 )
 _SPOKEN_CHINESE = re.compile(
-    r"^(?:請|请|幫|帮|麻煩|麻烦|我(?:們|们)?(?:想|要|在|的|是|有|叫|住|需|不|會|会|今|明)|你(?:要|可以|能|是|的)|忽略|告訴|告诉)"
-    r"|[嗎吗呢吧]$|謝謝|谢谢"
+    r"^(?:請|请|幫|帮|麻煩|麻烦|我(?:們|们)?(?:想|要|在|是|有|叫|住|需|不|會|会|今|明)|你(?:要|可以|能|是)|忽略|告訴|告诉)"
+    r"|[嗎吗呢]$|謝謝|谢谢"
 )
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _MANY_WORDS = 12

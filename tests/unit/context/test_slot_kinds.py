@@ -188,6 +188,9 @@ def test_a_latin_unit_stands_apart():
         "400 Canal Street Apartments",
         "How to Train Your Dragon",
         "中華路夜市",
+        "河邊酒吧",
+        "我的小店",
+        "Warner Bros. Studio Tour",
     ],
 )
 def test_public_names_pass(name: str):
@@ -224,7 +227,7 @@ def test_public_names_pass(name: str):
         "這家有素食嗎",
         "謝謝你",
         "花壇，彰化",
-        "Stop here. Now say yes",
+        "Stop there. Now say yes",
         "Really? Yes",
         "the one we went to before with them",
         "a\u200bb",
