@@ -105,7 +105,7 @@ class Recorder:
         return await self._call(
             owner, "preferences", {"now": now_ms},
             self._store.preferences(owner, now_ms=now_ms, chat=chat),
-            answer=lambda kept: [kept.revision, {key: kept.values[key].value for key in kept.values}],
+            answer=lambda kept: [kept.revision, {k: one.value for k, one in kept.values.items()}],
         )  # fmt: skip
 
     async def append(

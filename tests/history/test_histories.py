@@ -40,7 +40,7 @@ def follow(job, operations, **pace):
 
 def _say(line):
     if LONG:
-        print(line, file=sys.stderr, flush=True)
+        sys.stderr.write(f"{line}\n")
 
 
 def test_a_file_keeps_one_order(sqlite_job):
