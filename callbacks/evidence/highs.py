@@ -7,6 +7,7 @@ there runs it in a process of its own.
 """
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from callbacks.evidence.errors import EvidenceError
@@ -24,10 +25,10 @@ def select_with_highs(problem: Problem, *, seconds: int = 60) -> Selection:
         EvidenceError: The extra is not installed, or the solver did not finish.
     """
     try:
-        import highspy  # noqa: PLC0415 - an extra: the room works without it
+        highspy: Any = import_module("highspy")  # an extra: the room works without it
     except ImportError:
         raise EvidenceError("The second solver needs the extra evidence.") from None
-    model: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # highspy has no annotations
+    model: Any = highspy.Highs()
     model.setOptionValue("output_flag", False)
     model.setOptionValue("time_limit", float(seconds))
     model.setOptionValue("mip_rel_gap", 0.0)

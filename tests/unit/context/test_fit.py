@@ -289,7 +289,7 @@ def test_a_fit_is_frozen():
 def test_a_list_is_explained_too():
     """The list of a tool is kept, dropped or refused with a reason of its own (16)."""
     schema = ContextSchema({"food": Topic("food")}, listings={"find": Listing("name")})
-    window = ContextWindow((schema.project("food"),), listed=[Entry("", "Sino")])
+    window = ContextWindow((schema.project("food"),), listed=(Entry("", "Sino"),))
     whole, bare = size(window, schema), size(window.keep(0, schema), schema) - 3
 
     def of_list(result):

@@ -1,5 +1,7 @@
 """The ledger keeps the thread: each value once, where it belongs, as long as it matters."""
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,7 +35,7 @@ TRIP = ContextSchema(
 )
 
 
-def talk(*exchanges: tuple[str, dict[str, object]], max_turns: int = 0) -> str:
+def talk(*exchanges: tuple[str, Mapping[str, object]], max_turns: int = 0) -> str:
     window = ContextWindow()
     for topic, slots in exchanges:
         window = window.append(TRIP.project(topic, slots), TRIP, max_turns)
@@ -53,6 +55,7 @@ def test_topics_have_values_of_their_own():
 
 def test_a_superseded_value_is_only_known_to_be_changed():
     """The newest value stands there with a mark, the older one nowhere (4)."""
+    said: list[tuple[str, dict[str, object]]]
     said = [("hotel", {"city": "Pisa"}), ("", {"city": "Rome"}), ("", {"city": "Rome"})]
     for max_turns in range(4):
         text = talk(*said, max_turns=max_turns)

@@ -74,7 +74,7 @@ def test_the_goal_is_the_last_topic_that_sticks():
     ledger = Ledger().absorb(HELP, LOCAL)
     assert ledger.is_empty
     ledger = ledger.absorb(IN_HUATAN, LOCAL).absorb(HELP, LOCAL).absorb(help_in_changhua, LOCAL)
-    assert ledger == Ledger((Projection("places", {"area": "彰化市"}, {"area"}),))
+    assert ledger == Ledger((Projection("places", {"area": "彰化市"}, frozenset({"area"})),))
 
 
 def test_trimming_gives_up_the_oldest_turn_first_and_the_ledger_last():
