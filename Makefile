@@ -10,7 +10,7 @@ RUN = .venv/bin/python -m
 COMPILE = pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --custom-compile-command "make lock" --constraint requirements/pins.in
 
-.PHONY: help demo test lint compat bench promptfoo wheel lock clean base dev
+.PHONY: help demo test soak lint compat bench promptfoo wheel lock clean base dev
 
 help: ## says what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -24,6 +24,9 @@ test: dev lint ## installs what the tests need and runs every check
 	@echo "Coverage by branch, where every branch must be covered:"
 	$(RUN) coverage report --include 'callbacks/context/*,stores/consent.py' --fail-under 100
 	$(RUN) coverage report --format total
+
+soak: dev ## checks long histories of many clients, killed and cut off, on every store: a quarter of an hour
+	HISTORY_OPERATIONS=20000 $(RUN) pytest --numprocesses 0 -s tests/history $(PYTEST_ARGS)
 
 lint: dev ## ruff, types, and the arrows between rooms
 	$(RUN) ruff check .

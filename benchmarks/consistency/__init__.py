@@ -42,7 +42,9 @@ def main(
     with tempfile.TemporaryDirectory() as folder:
         url = url or f"sqlite+aiosqlite:///{folder}/store.db"
         slow = url.startswith("firestore")
-        habits = Habits(people=people, group_seconds=10.0 if slow else 1.5)
+        # As long as it takes to give each person a history of some depth.
+        seconds = 10.0 if slow else 6.0 if url.startswith("postgresql") else 1.5
+        habits = Habits(people=people, group_seconds=seconds)
         job = Job(url, folder, "", seed, 0, habits, emulator=emulator)
         ran = asyncio.run(
             run(
