@@ -66,7 +66,8 @@ def test_no_cut_lengthens_the_block(world: World):
 def test_no_value_breaks_hides_or_imitates_a_line(world: World):
     """A block has the lines of its pieces and no others, under any idea of a line break (5)."""
     text = render(world.window, world.schema)
-    pieces = len(world.window.projections) + (not world.window.ledger.is_empty)
+    window = world.window
+    pieces = len(window.projections) + len(window.ledger.lines) + bool(window.listed)
     assert len(text.splitlines()) == (pieces + 1 if pieces else 0)
     header = world.schema.wording.header
     folded = unicodedata.normalize("NFKC", text)
