@@ -117,6 +117,7 @@ class Ledger:
         """
         lines = self._facts()
         running = self.goal or ""
+        said = False
         for projection in projections:
             if schema.is_sticky(projection.topic):
                 running = projection.topic
@@ -126,8 +127,8 @@ class Ledger:
                 home = running if running in scope else _home(lines, scope)
                 for topic, facts in lines.items():
                     if topic == home or topic not in scope:
-                        facts.pop(name, None)
-        return _ledger(lines, self.goal or "")
+                        said = facts.pop(name, None) is not None or said
+        return _ledger(lines, self.goal or "") if said else self
 
     def check(self, schema: ContextSchema) -> None:
         """Refuse a ledger that no projections of the schema could have left.

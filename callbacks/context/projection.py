@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, get_args
 
 from callbacks.context.errors import UnsupportedContext
-from callbacks.context.values import MAX_NAME, Values, canonical, writable
+from callbacks.context.values import MAX_NAME, Values, is_canonical
 
 Source = Literal["tool", "noted", "found"]
 """Where a value comes from: what a tool ran with or returned, what the model noted, what the newest
@@ -46,21 +46,16 @@ class Projection:
     sources: Mapping[str, str] = field(default_factory=Values, compare=False)
 
     def __post_init__(self) -> None:
-        topic = self.topic
-        if (
-            type(topic) is not str
-            or len(topic) > MAX_NAME
-            or topic != canonical(topic)
-            or not writable(topic)
-        ):
+        if self.topic != "" and not is_canonical(self.topic, MAX_NAME):
             raise UnsupportedContext("A topic of the context is not canonical text.")
         for name in ("slots", "sources"):
             if type(getattr(self, name)) is not Values:
                 object.__setattr__(self, name, Values(getattr(self, name)))
-        object.__setattr__(self, "changed", frozenset(self.changed))
-        if not self.changed <= set(self.slots) or not set(self.sources) <= set(self.slots):
+        if type(self.changed) is not frozenset:
+            object.__setattr__(self, "changed", frozenset(self.changed))
+        if not self.changed <= self.slots.keys() or not self.sources.keys() <= self.slots.keys():
             raise UnsupportedContext("A mark of the context stands at no value.")
-        if not set(self.sources.values()) <= set(SOURCES):
+        if not all(source in SOURCES for source in self.sources.values()):
             raise UnsupportedContext("A source of the context is unknown.")
 
     @property

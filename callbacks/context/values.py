@@ -1,7 +1,8 @@
 """Text that may stand in a schema or a projection, and an immutable set of named values."""
 
+import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 
 from callbacks.context.errors import InvalidSchema, UnsupportedContext
 
@@ -10,6 +11,8 @@ MAX_NAME = 64
 
 MAX_VALUE = 128
 """Longest canonical value, in characters; it bounds the ledger together with the slots."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def canonical(text: str) -> str:
@@ -20,7 +23,7 @@ def canonical(text: str) -> str:
 
 def writable(text: str) -> bool:
     """Say whether text has an UTF-8 form; a lone surrogate has none."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    return text.isascii() or not _SURROGATE.search(text)
 
 
 def schema_text(text: object, limit: int) -> str:
@@ -85,6 +88,22 @@ class Values(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._values)
 
+    # Those of Mapping go through __iter__ and __getitem__ for every value.
+    def keys(self) -> KeysView[str]:
+        """Return the names, in order."""
+        return self._values.keys()
+
+    def values(self) -> ValuesView[str]:
+        """Return the values, in the order of their names."""
+        return self._values.values()
+
+    def items(self) -> ItemsView[str, str]:
+        """Return names and values, in the order of the names."""
+        return self._values.items()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
     def __hash__(self) -> int:
         return hash(tuple(self._values.items()))
 
@@ -95,12 +114,16 @@ class Values(Mapping[str, str]):
         return (Values, (dict(self._values),))
 
 
+def is_canonical(text: object, limit: int) -> bool:
+    """Say whether text is what `canonical` makes of it, not blank, writable and short enough."""
+    return (
+        type(text) is str
+        and 0 < len(text) <= limit
+        and text == text.strip()
+        and (text.isascii() or (unicodedata.is_normalized("NFC", text) and writable(text)))
+    )
+
+
 def _require(text: object, limit: int) -> None:
-    if (
-        type(text) is not str
-        or not text
-        or len(text) > limit
-        or text != canonical(text)
-        or not writable(text)
-    ):
+    if not is_canonical(text, limit):
         raise UnsupportedContext("A name or value of the context is not canonical text.")
