@@ -71,7 +71,7 @@ async def measure(
         for where in places.values():
             await where.remove()
     return {
-        "url": re.sub(r"//[^/@]*@", "//", url),
+        "url": without_secrets(url),
         "synchronous": synchronous,
         "rows": [
             _row(people, clients, operation, taken)
@@ -83,6 +83,11 @@ async def measure(
         "snapshot_statements": trips,
         "rss_mb": {"first": taken.rss_mb[0], "last": taken.rss_mb[-1], "most": max(taken.rss_mb)},
     }
+
+
+def without_secrets(url: str) -> str:
+    """Return a URL without user and password."""
+    return re.sub(r"//[^/@]*@", "//", url)
 
 
 async def _rounds(
@@ -102,9 +107,11 @@ async def _rounds(
         for number in range(rounds + WARM_UP_ROUNDS):
             into = taken if number >= WARM_UP_ROUNDS else _Taken()
             order = list(bench.values())
-            for one in order if number % 2 else reversed(order):
-                for clients in CLIENTS:
-                    await one.round(clients, into)
+            for clients in CLIENTS:
+                for _ in range(CALLS[clients]):
+                    order.append(order.pop(0))  # sizes take turns call by call, and in being first
+                    for one in order:
+                        await one.take(clients, into)
             if bare is not None:
                 into.ratios.append(await _compare(bench[largest], bare, first=number % 2 == 0))
             into.rss_mb.append(_rss_mb())
@@ -135,36 +142,34 @@ class _Bench:
             expected_generation=seen.generation, now_ms=now,
         )  # fmt: skip
 
-    async def round(self, clients: int, taken: _Taken) -> None:
-        """Let that many clients make each call a few times, all of them at once."""
+    async def take(self, clients: int, taken: _Taken) -> None:
+        """Let that many clients make each call once, all of them at the same time."""
         now = time.time_ns() // 1_000_000
         owners = self.owners[:clients]
-        for _ in range(CALLS[clients]):
-            seen = {owner: await self.store.snapshot(owner, now_ms=now) for owner in owners}
+        seen = {owner: await self.store.snapshot(owner, now_ms=now) for owner in owners}
 
-            def read(owner: Owner) -> Awaitable[Any]:
-                return self.store.snapshot(owner, now_ms=now)
+        def write(owner: Owner) -> Awaitable[Any]:
+            self._events += 1
+            return self.store.append(
+                owner, event_id=f"e{self._events}", window=WINDOW, now_ms=now,
+                expected_revision=seen[owner].revision,
+                expected_generation=seen[owner].generation,
+            )  # fmt: skip
 
-            def write(owner: Owner) -> Awaitable[Any]:
-                self._events += 1
-                return self.store.append(
-                    owner, event_id=f"e{self._events}", window=WINDOW,
-                    expected_revision=seen[owner].revision,  # noqa: B023 - called in this pass
-                    expected_generation=seen[owner].generation, now_ms=now,  # noqa: B023 - the same
-                )  # fmt: skip
-
-            await self._all("snapshot", owners, read, taken)
-            await self._all("append", owners, write, taken)
-            cards = {owner: await self.store.propose(owner, _TEA, now_ms=now) for owner in owners}
-            await self._all(
-                "approve",
-                owners,
-                lambda owner: self.store.approve(owner, cards[owner].token, now_ms=now),  # noqa: B023 - the same
-                taken,
-            )
-            await self._all(
-                "forget", owners, lambda owner: self.store.forget(owner, "drink", now_ms=now), taken
-            )
+        await self._all(
+            "snapshot", owners, lambda owner: self.store.snapshot(owner, now_ms=now), taken
+        )
+        await self._all("append", owners, write, taken)
+        cards = {owner: await self.store.propose(owner, _TEA, now_ms=now) for owner in owners}
+        await self._all(
+            "approve",
+            owners,
+            lambda owner: self.store.approve(owner, cards[owner].token, now_ms=now),
+            taken,
+        )
+        await self._all(
+            "forget", owners, lambda owner: self.store.forget(owner, "drink", now_ms=now), taken
+        )
 
     async def statements_of_a_snapshot(self) -> int | None:
         """Return how many statements a snapshot sends; None where there are none to count."""

@@ -1,0 +1,29 @@
+"""The benchmark of stores: its report's form, and that it leaves nothing behind."""
+
+import asyncio
+import itertools
+
+from benchmarks.stores.measuring import CLIENTS, OPERATIONS, measure, without_secrets
+
+
+def test_the_report_has_its_form(tmp_path):
+    """Every size, number of clients and call has its row; a snapshot is one statement."""
+    said = []
+    url = f"sqlite+aiosqlite:///{tmp_path}/bench.db"
+    report = asyncio.run(measure(url, [2, 5], rounds=1, synchronous="OFF", say=said.append))
+    assert report["url"] == url
+    rows = [(row["people"], row["clients"], row["operation"]) for row in report["rows"]]
+    assert rows == list(itertools.product((2, 5), CLIENTS, OPERATIONS))
+    for row in report["rows"]:
+        assert 0 < row["median_ms"] <= row["p99_ms"]
+        assert row["per_second"] > 0
+    assert report["bare_driver_ratio"] > 0
+    assert report["snapshot_statements"] == 1
+    assert said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_password_is_not_in_the_report():
+    """The URL is told without whoever it lets in."""
+    assert without_secrets("postgresql+asyncpg://a:b@host/db") == "postgresql+asyncpg://host/db"
+    assert without_secrets("sqlite+aiosqlite:////a/b.db") == "sqlite+aiosqlite:////a/b.db"
