@@ -32,7 +32,7 @@ from local_agent.keyfile import signing_keys, store_keys
 from local_agent.offline_model import OfflineModel
 from local_agent.settings import Settings, SettingsError
 from local_agent.templates import refusal
-from local_agent.tools import LocalTools
+from local_agent.tools import LocalTools, say_results
 from stores.open import open_store
 from stores.ports import ContextStore
 from stores.records import Owner
@@ -129,20 +129,25 @@ def build(
         revision=plugin.revision_of,
         said_at=said_at_of,
     )
-    app = App(name=APP_NAME, root_agent=build_agent(settings, tools), plugins=[plugin])
+    app = App(
+        name=APP_NAME,
+        root_agent=build_agent(settings, tools, consent_surface=consent_surface),
+        plugins=[plugin],
+    )
     return Local(
         settings=settings, store=store, plugin=plugin, app=app, counter=counter, clock=clock
     )
 
 
-def build_agent(settings: Settings, tools: LocalTools) -> LlmAgent:
-    """Return LOCAL's agent: one model, its rules and its five tools."""
+def build_agent(settings: Settings, tools: LocalTools, *, consent_surface: bool = True) -> LlmAgent:
+    """Return LOCAL's agent: one model, its rules and its five tools; see `build`."""
     return LlmAgent(
         name=APP_NAME,
         description="彰化縣的生活小幫手：找店家、找活動、管理同意記住的偏好。",
         model=build_model(settings),
         static_instruction=INSTRUCTION,
         tools=[*tools.all()],
+        before_model_callback=None if consent_surface else say_results,
         generate_content_config=types.GenerateContentConfig(
             temperature=0,
             max_output_tokens=512,

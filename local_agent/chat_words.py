@@ -5,9 +5,9 @@ from __future__ import annotations
 PROMPT = "您："
 CARD_PROMPT = "按 y 同意、n 不要，或直接說別的："
 GOODBYE = "再見。"
-NO_CARD = "現在沒有要您決定的卡片。"
+NO_CARD = "現在沒有要您決定的卡片。要記住飲食習慣，請說：記住我吃素。"
 
-YES = frozenset({"y", "yes", "ｙ", "同意", "同意記住", "好"})
+YES = frozenset({"y", "yes", "ｙ", "同意", "同意記住", "好", "好的", "是", "可以", "確定"})
 NO = frozenset({"n", "no", "ｎ", "不用", "不用了", "不要"})
 FAREWELLS = frozenset({"再見", "掰掰", "拜拜", "離開", "exit", "quit", "bye"})
 

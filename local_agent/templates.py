@@ -122,7 +122,7 @@ INPUT_ERRORS: Mapping[str, str] = MappingProxyType(
     {
         "INPUT_EMPTY": "我沒有收到文字，請再傳一次。",
         "INPUT_BLANK": "這則訊息只有空白，請打字告訴我想找什麼。",
-        "INPUT_TOO_LONG": "訊息太長了，請分成 {limit} 個字以內。",
+        "INPUT_TOO_LONG": "訊息太長了，請縮短，或分成幾則，每則 {limit} 個字以內。",
         "INPUT_NOT_TEXT": "我只看得懂文字，請打字告訴我想找什麼。",
     }
 )

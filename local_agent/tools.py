@@ -1,6 +1,7 @@
 """LOCAL's tools: what the model may ask for. None of them grants, changes or withdraws consent.
 
-Results go to fixed templates (`skip_summarization`), not back through the model.
+Results go to fixed templates, not back through the model: the service renders them after
+`skip_summarization`; on surfaces that show a session as it is, `say_results` answers for the model.
 """
 
 from __future__ import annotations
@@ -9,8 +10,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
+from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.readonly_context import ReadonlyContext
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.tool_context import ToolContext
+from google.genai import types
 
 from local_agent.catalog import Catalog
 from local_agent.context import DIETARY_KEY
@@ -52,8 +57,8 @@ class LocalTools:
             owner: Whose call it is.
             clock: Milliseconds since the epoch.
             zone: Where "today" is.
-            rendered: Add the words for a person to each result, for surfaces that show results
-                as they are (`adk web`).
+            rendered: Add the words for a person to each result, for surfaces that show a session
+                as it is (`adk web`); `say_results` then says them.
             revision: The consent revision that a call's turn began with; a card of an older one
                 is refused by the store.
             said_at: When a call's message was written, in milliseconds since the epoch.
@@ -88,7 +93,7 @@ class LocalTools:
                 這句話沒說就留空。
             keyword: 店名或特色；沒說就留空。
         """
-        tool_context.actions.skip_summarization = True
+        tool_context.actions.skip_summarization = not self._rendered
         try:
             found = search_places(self._catalog, area=area, diet=dietary_type, keyword=keyword)
         except QueryError as error:
@@ -105,7 +110,7 @@ class LocalTools:
             area: 鄉鎮市正式名稱，例如花壇鄉；沒說就留空。
             keyword: 活動名稱或種類；沒說就留空。
         """
-        tool_context.actions.skip_summarization = True
+        tool_context.actions.skip_summarization = not self._rendered
         today = datetime.fromtimestamp(self._clock() / 1000, tz=UTC).astimezone(self._zone).date()
         try:
             found = search_events(self._catalog, today=today, area=area, day=date, keyword=keyword)
@@ -121,7 +126,7 @@ class LocalTools:
         Args:
             dietary_type: vegetarian、vegan、lacto、ovo_lacto、allium 或 friendly。
         """
-        tool_context.actions.skip_summarization = True
+        tool_context.actions.skip_summarization = not self._rendered
         value = canonical_diet(dietary_type)
         if value is None or value == ANY:
             return self._shown("propose_dietary_memory", {"error_code": "UNKNOWN_DIET"})
@@ -137,7 +142,7 @@ class LocalTools:
             action: inspect（查看）、change（更改）或 forget（忘記）。
             dietary_type: 只在 change 時填新的飲食習慣；其他留空。
         """
-        tool_context.actions.skip_summarization = True
+        tool_context.actions.skip_summarization = not self._rendered
         if action == "change":
             return await self.propose_dietary_memory(dietary_type, tool_context)
         if action == "inspect":
@@ -154,7 +159,7 @@ class LocalTools:
         Args:
             reason: parking、bus、toilet、outside_county、which_area 或 other。
         """
-        tool_context.actions.skip_summarization = True
+        tool_context.actions.skip_summarization = not self._rendered
         return self._shown("show_local_help", {"reason": reason})
 
     def _shown(self, tool: str, result: dict[str, Any]) -> dict[str, Any]:
@@ -193,3 +198,17 @@ class LocalTools:
         except StoreError as error:
             return {"error_code": error.error_code}
         return {"card": card.model_dump_json(), "value": value}
+
+
+def say_results(callback_context: CallbackContext, llm_request: LlmRequest) -> LlmResponse | None:
+    """Say the words of the newest results instead of asking the model for some.
+
+    An agent's `before_model_callback`, for surfaces that show a session as it is.
+    """
+    newest = llm_request.contents[-1] if llm_request.contents else None
+    responses = [part.function_response for part in (newest.parts if newest else None) or []]
+    texts = [str((r.response or {}).get("text", "")) for r in responses if r is not None]
+    if not any(texts):
+        return None
+    text = "\n\n".join(text for text in texts if text)
+    return LlmResponse(content=types.Content(role="model", parts=[types.Part(text=text)]))
