@@ -7,9 +7,15 @@ the tool but neither the stored call nor the next request; the span of the call 
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote, quote_plus
+
+from google.adk.events.event_actions import EventActions
+from pydantic_core import to_jsonable_python
 
 from callbacks.adk.report import Origin
 from stores.records import Preferences
@@ -88,29 +94,43 @@ class Running:
 
     Attributes:
         filled: What it runs with.
-        state: The session's state before it ran, for a tool whose results are private; what such
-            a tool writes there may differ with what was remembered, so it is put back.
+        state: A deep copy of the session's state before it ran, for a tool whose results are
+            private; what such a tool writes there may differ with what was remembered, so it is
+            put back.
     """
 
     filled: Filled
     state: Mapping[str, Any] | None = field(default=None, repr=False)
 
-    def leave(self, delta: dict[str, Any], live: dict[str, Any]) -> None:
-        """Take what was filled in out of what the tool wrote to the session's state.
+    def leave(self, actions: EventActions, live: dict[str, Any]) -> None:
+        """Take what was filled in out of everything a tool writes besides its result.
 
         Args:
-            delta: What will be persisted; changed in place.
-            live: What the next instruction may be made of; changed in place.
+            actions: What will be persisted with the tool's response; changed in place.
+            live: The session's state, which the next instruction may be made of; changed in place.
         """
-        for key, value in list(delta.items()):
-            if self.state is None:
-                delta[key] = live[key] = scrub(value, self.filled)
-                continue
-            del delta[key]
-            if key in self.state:
-                live[key] = self.state[key]
-            else:
-                live.pop(key, None)
+        filled = self.filled
+        if self.state is not None:
+            actions.state_delta.clear()
+            live.clear()
+            live.update(self.state)
+        elif filled.secrets:
+            for written in (actions.state_delta, live):
+                for key, value in list(written.items()):
+                    clean = _scrub_text(key, filled)
+                    if clean != key:
+                        del written[key]
+                    written[clean] = _withhold(value, filled)
+        if filled.secrets:
+            actions.artifact_delta = {
+                _scrub_text(name, filled): version
+                for name, version in actions.artifact_delta.items()
+            }
+            if actions.transfer_to_agent and _holds(actions.transfer_to_agent, filled):
+                actions.transfer_to_agent = None
+            for wish in actions.requested_tool_confirmations.values():
+                wish.hint = _scrub_text(wish.hint or "", filled)
+                wish.payload = _withhold(wish.payload, filled)
 
 
 def is_open(value: Any) -> bool:
@@ -172,33 +192,68 @@ def fill(
 
 
 def scrub(value: Any, filled: Filled) -> Any:
-    """Return a tool's result without what was filled in.
+    """Return a tool's result without what was filled in, as plain data.
 
-    Entries named like a filled argument go. A remembered value is replaced by a marker wherever
-    it stands in a string, a key, or the text of an object that is no plain data; the neutral
-    value only where it is a whole string, since it may be an ordinary word. So a tool that echoes
-    its argument gives the same result whether or not something was remembered.
+    The result is first turned into JSON's own types, as ADK would do later: an object says in its
+    fields what its text may hide. Entries named like a filled argument go. A remembered value is
+    replaced by a marker wherever it stands in a string, a key, or the bytes or number of a value;
+    the neutral one only where it is a whole string, since it may be an ordinary word. So a tool
+    that echoes its argument gives the same result whether or not something was remembered. What a
+    tool makes *of* a value (a hash, a filtered list) is no echo: see `private_results`.
+
+    Raises:
+        ValueError: The result has no JSON form, so nobody can say what is in it.
     """
+    return _scrub(_plain(value), filled, drop=True)
+
+
+def _withhold(value: Any, filled: Filled) -> Any:
+    """Return a value without secrets; what does not hold one stays the object that it is."""
+    plain = _plain(value)
+    clean = _scrub(plain, filled, drop=False)
+    return value if clean == plain else clean
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
     if isinstance(value, Mapping):
-        return {
-            _scrub_text(key, filled) if isinstance(key, str) else key: scrub(item, filled)
-            for key, item in value.items()
-            if key not in filled.arguments
-        }
-    if isinstance(value, str):
-        return _scrub_text(value, filled)
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [scrub(item, filled) for item in value]
-    if value is None or isinstance(value, bool | int | float):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, str | bool | int | float):
         return value
+    return _plain(to_jsonable_python(value, bytes_mode="base64", serialize_unknown=False))
+
+
+def _scrub(value: Any, filled: Filled, *, drop: bool) -> Any:
+    if isinstance(value, dict):
+        return {
+            _scrub_text(key, filled): _scrub(item, filled, drop=drop)
+            for key, item in value.items()
+            if not (drop and key in filled.arguments)
+        }
+    if isinstance(value, list):
+        return [_scrub(item, filled, drop=drop) for item in value]
+    if isinstance(value, str):
+        return _scrub_text(value, filled, drop=drop)
     if isinstance(value, bytes):
-        return value if not any(s.encode() in value for s in filled.secrets) else MARKER
-    return value if not any(secret in str(value) for secret in filled.secrets) else MARKER
+        held = any(secret.encode() in value for secret in filled.secrets)
+        return MARKER if held else value
+    if value is not None and str(value) in filled.secrets:
+        return MARKER
+    return value
 
 
-def _scrub_text(text: str, filled: Filled) -> str:
-    if text in filled.neutral:
+def _holds(text: str, filled: Filled) -> bool:
+    return _scrub_text(text, filled, drop=False) != text
+
+
+def _scrub_text(text: str, filled: Filled, *, drop: bool = False) -> str:
+    if drop and text in filled.neutral:
         return MARKER
     for secret in filled.secrets:
-        text = text.replace(secret, MARKER)
+        # As it is, as JSON and URLs spell it, in whatever case.
+        for spelling in {secret, json.dumps(secret)[1:-1], quote(secret), quote_plus(secret)}:
+            text = re.sub(re.escape(spelling), MARKER, text, flags=re.IGNORECASE)
     return text

@@ -193,7 +193,10 @@ class TurnKeeper:
         """Close this invocation's turn and hand out its report."""
         turn = self._turns.close(context.invocation_id)
         if turn is not None and turn.outer is None and self._on_report is not None:
-            self._on_report(turn.report)
+            try:
+                self._on_report(turn.report)
+            except Exception as error:  # noqa: BLE001 - a report holds values, and so may its error
+                logger.error("event=report_failed error_type=%s", type(error).__name__)  # noqa: TRY400
 
     async def _snapshot(self, context: InvocationContext) -> Turn:
         outer = _outer.get()

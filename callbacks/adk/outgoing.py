@@ -19,7 +19,6 @@ from callbacks.adk.reducing import Reducer, Reducers, fit_reduced
 from callbacks.adk.refusal import Refusal, RefusalText
 from callbacks.adk.report import RequestRecord
 from callbacks.adk.turn import Awaited, AwaitedRequests, Turn
-from callbacks.context.budget import Budget
 from callbacks.context.errors import BudgetExceeded, ContextError, CounterFailed
 from callbacks.context.fit import Fit
 from callbacks.context.render import ACK, render
@@ -129,7 +128,7 @@ class OutgoingRequests:
         refusal: Refusal | None = None
         try:
             counted = adk_contents.count_request(request)
-            _require_whole(request, budget)
+            _require_whole(request)
             calls = awaited.turn.root.calls if awaited is not None else None
             verdict = await self._meter.require(counted, calls)
             units = verdict.units
@@ -155,7 +154,10 @@ class OutgoingRequests:
         if awaited is not None:
             awaited.turn.sent = counted
         if self._on_request is not None and counted is not None:
-            self._on_request(counted, record)
+            try:
+                self._on_request(counted, record)
+            except Exception as error:  # noqa: BLE001 - who must see each request did not see this
+                return failed(error).as_llm_response(self._sentence)
         return None
 
     def measured(self, turn: Turn, units: int | None) -> None:
@@ -183,10 +185,24 @@ class OutgoingRequests:
         return refusal.as_llm_response(self._sentence)
 
 
-def _require_whole(request: LlmRequest, budget: Budget) -> None:
-    """Refuse to count tokens of a request whose beginning is on the server, where none sees it."""
-    if request.previous_interaction_id and budget.unit == "tokens":
-        raise CounterFailed(numbers={"cause": "interactions"})
+def _require_whole(request: LlmRequest) -> None:
+    """Refuse a request part of which no counter can see, whatever its unit (invariant 1).
+
+    Its beginning is on the server, its body is changed on the way, or the SDK would make further
+    requests of its own.
+    """
+    config = request.config
+    automatic = config.automatic_function_calling
+    causes = {
+        "interactions": bool(request.previous_interaction_id),
+        "cached_content": bool(config.cached_content),
+        "extra_body": bool(config.http_options and config.http_options.extra_body),
+        "automatic_function_calling": any(callable(tool) for tool in config.tools or [])
+        and not (automatic is not None and automatic.disable),
+    }
+    for cause, found in causes.items():
+        if found:
+            raise CounterFailed(numbers={"cause": cause})
 
 
 def agent_name(context: InvocationContext) -> str:

@@ -42,7 +42,7 @@ from callbacks.adk.noting import note_tools
 from callbacks.adk.outgoing import OnRequest, OutgoingRequests
 from callbacks.adk.records import distrust_stored, distrusted
 from callbacks.adk.reducing import Reducer
-from callbacks.adk.refusal import Refusal, RefusalText, english
+from callbacks.adk.refusal import Refusal, RefusalText, english, guarded
 from callbacks.adk.report import TurnReport
 from callbacks.adk.tools import Projectors, ToolCalls
 from callbacks.adk.tree import ModelNotGated
@@ -129,8 +129,9 @@ class ContextBudgetPlugin(BasePlugin):
         super().__init__(name=name)
         if missing := unsupported():
             raise AdkNotSupported(missing)
-        if max_turns < 0 or ttl_ms <= 0:
+        if type(max_turns) is not int or type(ttl_ms) is not int or max_turns < 0 or ttl_ms <= 0:
             raise ValueError("max_turns must not be negative and ttl_ms must be positive.")
+        refusal_text = guarded(refusal_text)
         self._sentence = refusal_text
         self._keeper = TurnKeeper(
             store=store,

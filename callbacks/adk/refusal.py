@@ -43,6 +43,18 @@ SENTENCES: Mapping[str, str] = {
 RefusalText = Callable[[str], str]
 
 
+def guarded(sentence: RefusalText) -> RefusalText:
+    """Return sentences of the application's that fall back to English where they fail."""
+
+    def safe(code: str) -> str:
+        try:
+            return sentence(code)
+        except Exception:  # noqa: BLE001 - a refusal must not fail for want of words
+            return english(code)
+
+    return safe
+
+
 def english(code: str) -> str:
     """Return the English sentence for a code; an unknown code gets the general one."""
     return SENTENCES.get(code, SENTENCES["INTERNAL_ERROR"])

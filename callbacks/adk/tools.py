@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 from google.adk.tools.tool_context import ToolContext
@@ -25,7 +26,10 @@ Projectors = Mapping[str, Projector | FieldProjector]
 
 
 class ToolCalls:
-    """What happens around each running tool. All state of a call is keyed by its call id."""
+    """What happens around each running tool.
+
+    A call is known by its own context object: models may give one id to two calls.
+    """
 
     def __init__(
         self,
@@ -51,6 +55,7 @@ class ToolCalls:
             tool: _bound(projector, schema) for tool, projector in projectors.items()
         }
         self._private = frozenset(private_results)
+        self._guarded = self._private.union(*(p.fills for p in self._preferences))
         self._sentence = sentence
 
     async def before(
@@ -67,9 +72,8 @@ class ToolCalls:
             turn = self._keeper.stateless(context)
             return turn.refuse(failed(error)).as_tool_result(self._sentence)
         filled = fill(self._preferences, remembered, tool, tool_args)
-        turn.running[_call_id(tool_context)] = Running(
-            filled, dict(context.session.state) if tool in self._private else None
-        )
+        state = context.session.state if tool in self._private else None
+        turn.running[id(tool_context)] = (tool_context, Running(filled, deepcopy(state)))
         turn.root.report.tool_calls.append(
             ToolRecord(
                 tool=tool,
@@ -90,15 +94,20 @@ class ToolCalls:
         turn = self._keeper.find(invocation_of(tool_context))
         filled = self._leave(turn, tool_args, tool_context)
         if turn is None or filled is None:
+            # Fail closed: somebody else answered, or this call is not known, so nobody can say
+            # what its result holds. Our own refusals and withheld errors come by here too.
+            if tool in self._guarded and not self._is_ours(result):
+                return Refusal("TOOL_FAILED").as_tool_result(self._sentence)
             return None
         try:
             await self._keeper.preferences(turn)
-            if isinstance(result, Mapping) and tool not in self._private:
+            clean = scrub(result, filled) if filled.arguments or tool in self._private else result
+            if isinstance(clean, Mapping) and tool not in self._private:
                 # What was filled in is no ground: the person did not say it here.
-                self._keeper.returned(turn, tool, scrub(result, filled))
+                self._keeper.returned(turn, tool, clean)
             projector = self._projectors.get(tool)
-            if projector is not None and isinstance(result, Mapping):
-                noted = projector(filled.proposed, result)
+            if projector is not None and isinstance(clean, Mapping):
+                noted = projector(filled.proposed, clean)
                 if noted is not None:
                     self._keeper.note(turn, noted)
             if tool in self._private:
@@ -106,7 +115,7 @@ class ToolCalls:
                     PrivateResult(tool, filled.effective, result)
                 )
                 return dict(RECEIPT)
-            return scrub(result, filled) if filled.arguments else None
+            return clean if filled.arguments else None
         except Exception as error:  # noqa: BLE001 - a result that could not be made safe does not leave
             return turn.refuse(failed(error)).as_tool_result(self._sentence)
 
@@ -120,18 +129,23 @@ class ToolCalls:
             return None
         return Refusal("TOOL_FAILED").as_tool_result(self._sentence)
 
+    def _is_ours(self, result: Any) -> bool:
+        """Tell a result that this package gave instead of a tool's own."""
+        code = result.get("error_code") if isinstance(result, Mapping) else None
+        return isinstance(code, str) and result == Refusal(code).as_tool_result(self._sentence)
+
     def _leave(
         self, turn: Turn | None, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> Filled | None:
         self._keeper.leave_tool(turn)
-        running = turn.running.pop(_call_id(tool_context), None) if turn is not None else None
-        if running is None:
+        known = turn.running.pop(id(tool_context), None) if turn is not None else None
+        if known is None:
             return None
+        running = known[1]
         tool_args.clear()
         tool_args.update(running.filled.proposed)
         if running.filled.arguments or running.state is not None:
-            session = invocation_of(tool_context).session
-            running.leave(tool_context.actions.state_delta, session.state)
+            running.leave(tool_context.actions, invocation_of(tool_context).session.state)
         return running.filled
 
 
@@ -139,7 +153,3 @@ def _bound(projector: Projector | FieldProjector, schema: ContextSchema) -> Proj
     if not isinstance(projector, FieldProjector):
         return projector
     return lambda arguments, result: projector.project(schema, arguments, result)
-
-
-def _call_id(tool_context: ToolContext) -> str:
-    return tool_context.function_call_id or ""

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from google.adk.models.llm_request import LlmRequest
+from google.adk.tools.tool_context import ToolContext
 
 from callbacks.adk.injection import Running
 from callbacks.adk.refusal import Refusal
@@ -56,7 +57,7 @@ class Turn:
     replayed: bool = False
     refusal: Refusal | None = None
     outer: Turn | None = None
-    running: dict[str, Running] = field(default_factory=dict)
+    running: dict[int, tuple[ToolContext, Running]] = field(default_factory=dict)
     calls: CallAllowance = field(default_factory=CallAllowance)
     sent: CountRequest | None = None
 

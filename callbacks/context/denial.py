@@ -20,9 +20,12 @@ _HARMLESS = re.compile(
     re.IGNORECASE,
 )
 _NO = re.compile(
-    r"[不沒没別别勿未非]|除了|以外|之外|取消|\b(?:no|not|nor|neither|never|none|without|except|"
-    r"excluding|besides|cancel\w*|avoid|skip|rather than|instead of|other than|anything but)\b"
-    r"|n't\b",
+    r"[不沒没別别勿未非❌✗✖]|除了|除外|除(?!夕)[\u4e00-\u9fff]|以外|之外|取消|排除|避開|避开|免了|免談|免谈|拒絕|拒绝|討厭|讨厌"
+    r"|離開|离开|繞過|绕过|略過|略过|跳過|跳过|刪掉|删掉|刪除|删除|太遠|太远|去過|去过|例外|"
+    r"\b(?:no|nope|not|nor|neither|never|none|without|except\w*|exclud\w*|besides|cancel\w*|avoid\w*|"
+    r"skip\w*|rather than|instead of|other than|anything but|hate\w*|far from|"
+    r"apart from|aside from|dont|doesnt|isnt|wont|cant|tired of|sick of)\b"
+    r"|n['’ʼ＇]t\b",
     re.IGNORECASE,
 )
 _YES = re.compile(
@@ -33,14 +36,19 @@ _YES = re.compile(
 
 # Every denial has one of these in it; looking for them first spares most messages the rest.
 _SIGNS = (
-    *"不沒没別别勿未非",
+    *"不沒没別别勿未非❌✗✖除避免拒討讨離离繞绕略跳刪删太例",
     *(
-        "除了",
+        "排除",
+        "去過",
+        "去过",
         "以外",
         "之外",
         "取消",
         "no",
         "n't",
+        "n’t",
+        "nʼt",
+        "n＇t",
         "neither",
         "never",
         "without",
@@ -48,6 +56,8 @@ _SIGNS = (
         "exclud",
     ),
     *("besides", "cancel", "avoid", "skip", "rather", "instead", "other than", "anything but"),
+    *("hate", "far from", "apart", "aside", "dont", "doesnt", "isnt"),
+    *("wont", "cant", "tired", "sick"),
 )
 
 

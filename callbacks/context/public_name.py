@@ -10,10 +10,8 @@ import unicodedata
 MAX_LENGTH = 80
 """Longest name an author may ask for, in characters."""
 
-_URL = re.compile(
-    r"://|\bwww\.|[\w-]\.(?:com|net|org|edu|gov|info|biz|app|dev|xyz|io|co|me|ly|tw|cn|hk|jp|uk)\b|\w/\w+/",
-    re.IGNORECASE,
-)
+# Any word, dot, word in small letters: there are too many top-level domains to list.
+_URL = re.compile(r"://|\bwww\.|\w\.[a-z]{2,}\b|\w/\w+/|\bhxxps?\b")
 _CONTACT = re.compile(
     # An address of mail or a handle; an account of a messenger; a telephone extension.
     r"@|\b(?:line|wechat|telegram|skype|e-?mail|whatsapp)\s*(?:id)?\s*[:：]|\b(?:tel|phone|fax|ext)\b\.?\s*[:：]?\s*\d"
@@ -24,6 +22,13 @@ _CONTACT = re.compile(
 _RUN = re.compile(r"\d{4}|[零〇一二三四五六七八九]{5}")
 _HOUSE_RUN = re.compile(r"\d{6}|[零〇一二三四五六七八九]{5}")
 _ENOUGH_DIGITS = 7
+# Financial numerals stand for digits as well; 十, 百 and 千 are left to names like 百貨 and 千葉.
+_NUMERALS = frozenset("零〇一二三四五六七八九壹貳贰參叁肆伍陸陆柒捌玖")
+_SPELLED = re.compile(r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine)\b", re.IGNORECASE)
+# What gives a history block its structure has no place in a name.
+_STRUCTURE = frozenset("|=<>[]{}【】〔〕\\")
+_UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 _STREETS = (
     r"(?:street|st|avenue|ave|road|rd|boulevard|blvd|drive|dr|lane|ln|highway|hwy|way|court|ct|place|pl|"
     r"square|sq|terrace|parkway|pkwy|broadway|row|alley)"
@@ -44,7 +49,7 @@ _SPOKEN = re.compile(
 )
 _SPOKEN_CHINESE = re.compile(
     r"^(?:請|请|幫|帮|麻煩|麻烦|我(?:們|们)?(?:想|要|在|是|有|叫|住|需|不|會|会|今|明)|你(?:要|可以|能|是)|忽略|告訴|告诉)"
-    r"|[嗎吗呢]$|謝謝|谢谢"
+    r"|[嗎吗呢了]$|謝謝|谢谢|昨天|過世|过世|\bsystem\s*:|\bignore\s+previous"
 )
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _MANY_WORDS = 12
@@ -64,10 +69,17 @@ def is_public_name(text: str, *, max_length: int, addresses: bool = False) -> bo
         return False
     # Full-width digits, letters and signs are the same digits, letters and signs.
     folded = unicodedata.normalize("NFKC", text)
-    if any(unicodedata.category(character)[0] == "C" for character in folded):
-        return False
     is_address = _ADDRESS.search(folded) is not None
     if is_address and not addresses:
+        return False
+    if any(_unprintable(character) for character in text + folded):
+        return False
+    if not _STRUCTURE.isdisjoint(folded):
+        return False
+    # Digits by any other name: 零九一二, 1️⃣2️⃣, "Zero Nine One Two", with whatever between them.
+    numerals = sum(_is_numeral(character) for character in folded)
+    numerals += len(_SPELLED.findall(folded))
+    if not is_address and numerals >= _ENOUGH_DIGITS - 1:
         return False
     if (_HOUSE_RUN if is_address else _RUN).search(folded):
         return False
@@ -76,6 +88,14 @@ def is_public_name(text: str, *, max_length: int, addresses: bool = False) -> bo
     if _URL.search(folded) or _CONTACT.search(folded):
         return False
     return not _is_sentence(text, folded)
+
+
+def _unprintable(character: str) -> bool:
+    return unicodedata.category(character) in _UNPRINTABLE or character in _BLANKS
+
+
+def _is_numeral(character: str) -> bool:
+    return character.isdigit() or character in _NUMERALS
 
 
 def _is_sentence(text: str, folded: str) -> bool:
