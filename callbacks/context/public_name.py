@@ -49,7 +49,7 @@ _SPOKEN = re.compile(
 )
 _SPOKEN_CHINESE = re.compile(
     r"^(?:請|请|幫|帮|麻煩|麻烦|我(?:們|们)?(?:想|要|在|是|有|叫|住|需|不|會|会|今|明)|你(?:要|可以|能|是)|忽略|告訴|告诉)"
-    r"|[嗎吗呢了]$|謝謝|谢谢|昨天|過世|过世|\bsystem\s*:|\bignore\s+previous"
+    r"|[嗎吗呢了]$|謝謝|谢谢|昨天|過世|过世|(?i:\bsystem\s*:|\bignore\s+previous)"
 )
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _MANY_WORDS = 12
