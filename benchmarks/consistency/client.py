@@ -16,6 +16,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, cast
 
+from google.adk.events.event_actions import EventActions
+
 from benchmarks.consistency.history import Log, Recorder
 from callbacks.adk.injection import Preference
 from callbacks.adk.keeper import TurnKeeper
@@ -171,7 +173,7 @@ class Client:
         tool_context: Any = SimpleNamespace(
             _invocation_context=context,
             function_call_id=event,
-            actions=SimpleNamespace(state_delta={}),
+            actions=EventActions(),
         )
         invocation = cast("Any", context)
         arguments: dict[str, Any] = {"area": self._chance.choice(AREAS)}
