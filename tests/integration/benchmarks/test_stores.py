@@ -8,7 +8,7 @@ from benchmarks.stores.measuring import CLIENTS, OPERATIONS, measure, without_se
 
 def test_the_report_has_its_form(tmp_path):
     """Every size, number of clients and call has its row; a snapshot is one statement."""
-    said = []
+    said: list[str] = []
     url = f"sqlite+aiosqlite:///{tmp_path}/bench.db"
     report = asyncio.run(measure(url, [2, 5], rounds=1, synchronous="OFF", say=said.append))
     assert report["url"] == url
