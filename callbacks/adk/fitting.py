@@ -55,11 +55,7 @@ class Fitting:
                     else self._by_counts(window, build, calls)
                 )
                 measurement.verdict = await self._meter.verdict(build(fitted.window), calls)
-                measurement.cuts = next(
-                    made
-                    for made, cut in enumerate(each_cut(window, self._schema, self._max_turns))
-                    if cut == fitted.window
-                )
+                measurement.cuts = fitted.cut
             finally:
                 measurement.calls = calls.used - before
         return fitted
@@ -107,4 +103,4 @@ class Fitting:
                 blocks=(*blocks, refused),
             )
         tries = tuple(verdict.bound for verdict in cut.verdicts)
-        return Fit(sent, cut.verdict.bound, tries, blocks)
+        return Fit(sent, cut.verdict.bound, tries, blocks, cut.index)

@@ -8,9 +8,9 @@ the tool but neither the stored call nor the next request; the span of the call 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -86,6 +86,19 @@ class Filled:
     arguments: tuple[str, ...]
     secrets: tuple[str, ...] = field(repr=False)
     neutral: tuple[str, ...]
+
+    @cached_property
+    def spellings(self) -> tuple[str, ...]:
+        """What to withhold from text: each secret as it is, and as JSON and URLs spell it.
+
+        Kept no longer than the call: a cache of patterns would remember what was forgotten.
+        """
+        found = {
+            spelling
+            for secret in self.secrets
+            for spelling in (secret, json.dumps(secret)[1:-1], quote(secret), quote_plus(secret))
+        }
+        return tuple(sorted(found, key=lambda spelling: (-len(spelling), spelling)))
 
 
 @dataclass(frozen=True)
@@ -204,45 +217,32 @@ def scrub(value: Any, filled: Filled) -> Any:
     Raises:
         ValueError: The result has no JSON form, so nobody can say what is in it.
     """
-    return _scrub(_plain(value), filled, drop=True)
+    return _scrub(value, filled, drop=True)
 
 
 def _withhold(value: Any, filled: Filled) -> Any:
-    """Return a value without secrets; what does not hold one stays the object that it is."""
-    plain = _plain(value)
-    clean = _scrub(plain, filled, drop=False)
-    return value if clean == plain else clean
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(item) for item in value]
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    return _plain(to_jsonable_python(value, bytes_mode="base64", serialize_unknown=False))
+    """Return a value without secrets; what holds none stays the object that it is."""
+    clean = _scrub(value, filled, drop=False)
+    return clean if clean != _scrub(value, NOTHING, drop=False) else value
 
 
 def _scrub(value: Any, filled: Filled, *, drop: bool) -> Any:
-    if isinstance(value, dict):
+    if isinstance(value, str):
+        return _scrub_text(value, filled, drop=drop)
+    if value is None or isinstance(value, bool | int | float):
+        return MARKER if filled.secrets and str(value) in filled.secrets else value
+    if isinstance(value, Mapping):
         return {
-            _scrub_text(key, filled): _scrub(item, filled, drop=drop)
+            _scrub_text(str(key), filled): _scrub(item, filled, drop=drop)
             for key, item in value.items()
             if not (drop and key in filled.arguments)
         }
-    if isinstance(value, list):
+    if isinstance(value, list | tuple | set | frozenset):
         return [_scrub(item, filled, drop=drop) for item in value]
-    if isinstance(value, str):
-        return _scrub_text(value, filled, drop=drop)
-    if isinstance(value, bytes):
-        held = any(secret.encode() in value for secret in filled.secrets)
-        return MARKER if held else value
-    if value is not None and str(value) in filled.secrets:
-        return MARKER
-    return value
+    if isinstance(value, bytes | bytearray | memoryview):
+        plain = bytes(value)
+        return MARKER if any(secret.encode() in plain for secret in filled.secrets) else plain
+    return _scrub(to_jsonable_python(value, bytes_mode="base64"), filled, drop=drop)
 
 
 def _holds(text: str, filled: Filled) -> bool:
@@ -252,8 +252,20 @@ def _holds(text: str, filled: Filled) -> bool:
 def _scrub_text(text: str, filled: Filled, *, drop: bool = False) -> str:
     if drop and text in filled.neutral:
         return MARKER
-    for secret in filled.secrets:
-        # As it is, as JSON and URLs spell it, in whatever case.
-        for spelling in {secret, json.dumps(secret)[1:-1], quote(secret), quote_plus(secret)}:
-            text = re.sub(re.escape(spelling), MARKER, text, flags=re.IGNORECASE)
+    for spelling in filled.spellings:
+        text = _withhold_text(text, spelling)
     return text
+
+
+def _withhold_text(text: str, spelling: str) -> str:
+    """Replace a spelling in whatever case."""
+    text = text.replace(spelling, MARKER)
+    low, wanted = text.lower(), spelling.lower()
+    while wanted in low:
+        at = low.index(wanted)
+        text = text[:at] + MARKER + text[at + len(wanted) :] if len(low) == len(text) else MARKER
+        low = text.lower()
+    return text
+
+
+NOTHING = Filled(proposed={}, effective={}, origin="none", arguments=(), secrets=(), neutral=())

@@ -28,12 +28,14 @@ class Fit:
         units: Size of the whole request with this window, in the budget's unit.
         tries: Sizes measured on the way, in order; the last one is ``units``.
         blocks: What became of each piece of context and why (invariant 16).
+        cut: How many of `each_cut` come before this window.
     """
 
     window: ContextWindow
     units: int
     tries: tuple[int, ...]
     blocks: tuple[Block, ...]
+    cut: int = 0
 
 
 def each_cut(
@@ -101,7 +103,7 @@ async def fit(
         tries.append(units)
         if units <= budget.limit:
             blocks = explain(window, candidate, schema, max_turns)
-            return Fit(candidate, units, tuple(tries), blocks)
+            return Fit(candidate, units, tuple(tries), blocks, len(tries) - 1)
     raise BudgetExceeded(
         units=tries[-1],
         limit=budget.limit,
