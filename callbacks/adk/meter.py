@@ -32,11 +32,13 @@ class Meter:
         self.counter = counter
         self.budget = budget
         self._known: OrderedDict[str, Verdict] = OrderedDict()
+        # Asked once: a check against a protocol costs as much as counting a request.
+        self._deciding = counter if isinstance(counter, DecidingCounter) else None
 
     @property
     def decides(self) -> bool:
         """Whether the counter can prove that a request fits."""
-        return isinstance(self.counter, DecidingCounter)
+        return self._deciding is not None
 
     async def verdict(self, request: CountRequest, calls: CallAllowance | None = None) -> Verdict:
         """Return whether the whole request is within the budget, and what made that certain.
@@ -66,9 +68,9 @@ class Meter:
             ContextError: As `verdict`.
         """
         self._same_unit()
-        if not isinstance(self.counter, DecidingCounter):
+        if self._deciding is None:
             return None
-        proof = await _contained(self.counter.prove(request, self.budget.limit, calls=calls))
+        proof = await _contained(self._deciding.prove(request, self.budget.limit, calls=calls))
         return None if proof is None else self._remember(request, proof)
 
     async def fullest(
@@ -105,8 +107,8 @@ class Meter:
 
     def observe(self, request: CountRequest, measured: int | None) -> None:
         """Hand what a model call measured to a counter that made a promise about it."""
-        if isinstance(self.counter, DecidingCounter):
-            self.counter.observe(request, measured)
+        if self._deciding is not None:
+            self._deciding.observe(request, measured)
 
     def _remember(self, request: CountRequest, verdict: Verdict) -> Verdict:
         self._known[request.fingerprint] = verdict

@@ -128,7 +128,10 @@ def explain(
     """
     moved = len(window.projections) - len(sent.projections)
     by_limit = max(0, len(window.projections) - max_turns)
-    before_drop = window.keep(len(sent.projections), schema).ledger
+    # What was sent with it has that ledger already; only a dropped one has to be made again.
+    before_drop = (
+        window.keep(len(sent.projections), schema).ledger if sent.ledger.is_empty else sent.ledger
+    )
     ledger_dropped = sent.ledger.is_empty and not before_drop.is_empty
     summarized = set(before_drop.slots)
     blocks: list[Block] = []
