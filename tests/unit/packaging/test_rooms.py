@@ -94,7 +94,7 @@ def test_stores_import_only_what_a_store_needs(checkout):
         "cryptography",
     }  # drivers and ciphers, by the backend that is named after them
     suites = {checkout / "stores/testing.py", *modules(checkout, "stores/conformance")}
-    own = dict.fromkeys(suites, {"pytest"})
+    own = {suite: {"pytest"} for suite in suites}
     own[checkout / "stores/firestore/documents.py"] = {"google"}  # the one module that talks to it
     found = [
         (str(path.relative_to(checkout)), name)
