@@ -6,8 +6,10 @@ import pytest
 from hypothesis import settings
 
 # Machines that run tests are shared: how long one example takes there says nothing about the code.
-settings.register_profile("shared-machine", deadline=None, print_blob=True)
-settings.load_profile("shared-machine")
+settings.register_profile("shared-machine", deadline=None, print_blob=True, max_examples=40)
+# HYPOTHESIS_PROFILE=thorough looks longer: for a night, or for a change in the pure rooms.
+settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=500)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "shared-machine"))
 
 
 @pytest.fixture(autouse=True)
