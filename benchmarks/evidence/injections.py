@@ -72,12 +72,15 @@ def measure_injection() -> dict[str, Any]:
     reached = {"instructions": 0, "plan": 0, "tool_arguments": 0, "case": 0, "next_turn": 0}
     lossless = tried = 0
     base = world(3)
+    calm = {
+        carrier: assemble(_with(base.inputs, carrier, "平常的文字"), measure=len)
+        for carrier in CARRIERS
+    }
     for payload in PAYLOADS.values():
         for carrier in CARRIERS:
             tried += 1
             hostile = _with(base.inputs, carrier, payload)
-            calm = _with(base.inputs, carrier, "平常的文字")
-            made, plain = assemble(hostile, measure=len), assemble(calm, measure=len)
+            made, plain = assemble(hostile, measure=len), calm[carrier]
             lines = read_lines(made.packet.text)
             reached["instructions"] += _frame(lines) != _frame(read_lines(plain.packet.text))
             reached["plan"] += made.packet.spec != plain.packet.spec

@@ -21,7 +21,7 @@ _CONTACT = re.compile(
 # Four digits are a year at best and a code, a card or a telephone number at worst.
 _RUN = re.compile(r"\d{4}|[零〇一二三四五六七八九]{5}")
 _HOUSE_RUN = re.compile(r"\d{6}|[零〇一二三四五六七八九]{5}")
-_ENOUGH_DIGITS = 7
+_ENOUGH_DIGITS = 6
 # Financial numerals stand for digits as well; 十, 百 and 千 are left to names like 百貨 and 千葉.
 _NUMERALS = frozenset("零〇一二三四五六七八九壹貳贰參叁肆伍陸陆柒捌玖")
 _SPELLED = re.compile(r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine)\b", re.IGNORECASE)
@@ -79,11 +79,9 @@ def is_public_name(text: str, *, max_length: int, addresses: bool = False) -> bo
     # Digits by any other name: 零九一二, 1️⃣2️⃣, "Zero Nine One Two", with whatever between them.
     numerals = sum(_is_numeral(character) for character in folded)
     numerals += len(_SPELLED.findall(folded))
-    if not is_address and numerals >= _ENOUGH_DIGITS - 1:
+    if not is_address and numerals >= _ENOUGH_DIGITS:
         return False
     if (_HOUSE_RUN if is_address else _RUN).search(folded):
-        return False
-    if not is_address and sum(character.isdigit() for character in folded) >= _ENOUGH_DIGITS:
         return False
     if _URL.search(folded) or _CONTACT.search(folded):
         return False

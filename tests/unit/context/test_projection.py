@@ -54,3 +54,10 @@ def test_a_projection_is_frozen_and_hashable():
     with pytest.raises(AttributeError):
         projection.topic = "events"  # type: ignore[misc]  # that it cannot is what is tested
     assert {projection: 1}[Projection("places", {"area": "花壇鄉"})] == 1
+
+
+def test_marks_given_as_any_set_are_frozen():
+    """A projection is hashable whatever kind of set its marks were given as (12)."""
+    marked = Projection("places", {"area": "x"}, changed={"area"})  # type: ignore[arg-type]  # on purpose
+    assert marked.changed == frozenset({"area"})
+    assert hash(marked) == hash(Projection("places", {"area": "x"}, changed=frozenset({"area"})))

@@ -87,7 +87,6 @@ requests = st.builds(
 )
 
 
-@settings(max_examples=150)
 @given(style=st.sampled_from(STYLES), contents=requests)
 def test_no_bound_is_below_the_worst_tokenizer(style: str, contents: list[types.Content]):
     """Invariants 1 and 13: where every byte is a token, a bound still is one, or there is none."""

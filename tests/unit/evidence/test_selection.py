@@ -106,7 +106,7 @@ def test_the_order_of_candidates_changes_nothing(problem, source):
     assert key_of(select(moved)) == key_of(select(problem))
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)  # each solves three problems; the benchmark solves five hundred
 @given(st.integers(0, 400), st.integers(0, 3))
 def test_without_enough_nodes_the_answer_says_so(seed, nodes):
     """Cut short, the search still obeys every limit, and its bound is below the true best (12)."""
