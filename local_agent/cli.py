@@ -166,7 +166,7 @@ def _settings_rows() -> list[tuple[str, str, str]]:
     """Return variable, value and origin of every setting, in the order of docs/settings.md."""
     from pydantic import SecretStr  # noqa: PLC0415 - see the module's docstring
 
-    from local_agent.settings import Settings, load_settings, variable_of  # noqa: PLC0415
+    from local_agent.settings import Settings, load_settings, variable_of  # noqa: PLC0415 - as above
 
     known = load_settings()
     rows = []
@@ -226,7 +226,7 @@ def _status(argv: Sequence[str] | None) -> int:
         return _refused(
             f"The system refused: {error.strerror or 'unknown'}{where}.", "SYSTEM_REFUSED"
         )
-    except Exception as error:
+    except Exception as error:  # ours carry a code, whatever room they are from
         code = getattr(error, "error_code", None)
         if not isinstance(code, str):
             raise  # unforeseen: whoever mends it needs the traceback

@@ -188,7 +188,7 @@ class LocalService:
                 events = [event async for event in run]
         except Exception as error:  # noqa: BLE001 - a model's failure must not reach the channel raw
             # Only the type, and no traceback: they may quote the conversation.
-            logger.error("event=turn_failed error_type=%s", type(error).__name__)  # noqa: TRY400
+            logger.error("event=turn_failed error_type=%s", type(error).__name__)  # noqa: TRY400 - see above
             return _refused("MODEL_FAILED", self._reports.pop(session_id, None))
         finally:
             await self._sessions.delete_session(

@@ -196,7 +196,7 @@ class TurnKeeper:
             try:
                 self._on_report(turn.report)
             except Exception as error:  # noqa: BLE001 - a report holds values, and so may its error
-                logger.error("event=report_failed error_type=%s", type(error).__name__)  # noqa: TRY400
+                logger.error("event=report_failed error_type=%s", type(error).__name__)  # noqa: TRY400 - no traceback
 
     async def _snapshot(self, context: InvocationContext) -> Turn:
         outer = _outer.get()

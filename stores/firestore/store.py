@@ -320,7 +320,7 @@ class FirestoreStore:
         """Open the store."""
         try:
             await self.start()
-        except BaseException:
+        except BaseException:  # cancelled too: what was opened is closed
             await self.close()
             raise
         return self

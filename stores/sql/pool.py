@@ -42,7 +42,7 @@ class Pool:
                     break
             else:
                 connection = await self._connect()
-        except BaseException:
+        except BaseException:  # cancelled too: the place in the pool is given back
             self._free.release()
             raise
         self._used.add(connection)

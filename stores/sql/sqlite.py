@@ -283,7 +283,7 @@ def _connect(
         driver.execute(f"PRAGMA synchronous = {synchronous}")
         if path is not None:
             _use_wal(driver, time.monotonic() + busy_timeout_ms / 1000)
-    except BaseException:
+    except BaseException:  # whatever it was: the driver is closed
         driver.close()
         raise
     return driver

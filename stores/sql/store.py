@@ -300,7 +300,7 @@ class SqlStore:
         """Open the store."""
         try:
             await self.start()
-        except BaseException:
+        except BaseException:  # cancelled too: what was opened is closed
             await self.close()
             raise
         return self
