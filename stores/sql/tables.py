@@ -172,3 +172,19 @@ ledger = Table(
     _of_a_person(),
     sqlite_with_rowid=False,
 )
+
+generations = Table(
+    "store_generations",
+    metadata,
+    *_owner(),
+    Column("generation", String(128), primary_key=True),
+    Column("made_at_ms", BigInteger, nullable=False),
+    Column("expires_at_ms", BigInteger, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("slot", _SLOT_NUMBER, nullable=False),
+    Column("record", LargeBinary, nullable=False),
+    Column("originals", LargeBinary, nullable=False),
+    _of_a_person(),
+)
+"""Records of generations, each sealed under a key of its own that lies in the vault."""
+Index("store_generations_ending", generations.c.tenant, generations.c.expires_at_ms)

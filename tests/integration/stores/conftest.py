@@ -47,7 +47,8 @@ DO $$ BEGIN
 END $$;
 GRANT SELECT ON store_schema TO {postgres.SERVICE};
 GRANT SELECT, INSERT, UPDATE, DELETE ON
-  store_people, store_journal, store_preferences, store_cards, store_vault, store_ledger
+  store_people, store_journal, store_preferences, store_cards, store_vault, store_ledger,
+  store_generations
   TO {postgres.SERVICE};
 GRANT USAGE ON SEQUENCE store_vault_slot_seq TO {postgres.SERVICE};
 """

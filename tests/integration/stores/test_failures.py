@@ -135,7 +135,7 @@ async def test_a_newer_schema(file):
     await store.close()
     assert file.path.read_bytes() == before
     bare = file.bare()
-    bare.execute("UPDATE store_schema SET version_num = '0002'")
+    bare.execute("UPDATE store_schema SET version_num = ?", (migrate.HEAD,))
     bare.close()
     assert await intact(file)
 

@@ -8,6 +8,7 @@ import sys
 import time
 
 from stores.records import Owner, Proposal
+from stores.sql import migrate
 from tests.integration.stores.conftest import KEY, STORE_KEY
 
 NOW = 1_000_000
@@ -70,7 +71,7 @@ def test_first_starts_race(file):
     generations = together(file.url, FIRST_START, ["a", "b", "c"])
     assert sorted(generations) == [1, 2, 3]
     bare = file.bare()
-    assert bare.execute("SELECT * FROM store_schema").fetchall() == [("0002",)]
+    assert bare.execute("SELECT * FROM store_schema").fetchall() == [(migrate.HEAD,)]
     bare.close()
 
 
