@@ -53,8 +53,11 @@ wheel: dev ## builds wheel and sdist into dist/
 
 lock: base ## resolves requirements/*.lock anew inside pyproject's ranges (needs uv)
 	@uv=$$(command -v .venv/bin/uv || command -v uv) || { echo "uv is needed: pip install uv"; exit 1; }; \
-	"$$uv" $(COMPILE) --upgrade pyproject.toml --output-file requirements/base.lock && \
-	"$$uv" $(COMPILE) --upgrade --extra dev --constraint requirements/base.lock pyproject.toml --output-file requirements/dev.lock
+	"$$uv" $(COMPILE) --upgrade --extra line pyproject.toml --output-file requirements/base.lock && \
+	"$$uv" $(COMPILE) --upgrade --extra line --extra postgres --extra firestore --constraint requirements/base.lock \
+		pyproject.toml --output-file requirements/deploy.lock && \
+	"$$uv" $(COMPILE) --upgrade --extra dev --constraint requirements/base.lock --constraint requirements/deploy.lock \
+		pyproject.toml --output-file requirements/dev.lock
 
 clean: ## removes what was installed, built and cached; what runs wrote to out/ stays
 	rm -rf .venv build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

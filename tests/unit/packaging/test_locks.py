@@ -6,7 +6,9 @@ import tomllib
 import pytest
 from packaging.requirements import Requirement
 
-LOCKS = ("base", "dev")
+LOCKS = ("base", "deploy", "dev")
+# The extras that each lock installs beside the dependencies.
+EXTRAS = {"base": ("line",), "deploy": ("line", "postgres", "firestore"), "dev": ("dev",)}
 
 
 def entries(text: str) -> dict[str, tuple[str, list[str]]]:
@@ -45,8 +47,8 @@ def test_lock_satisfies_pyproject_and_pins(lock, checkout):
     level, text = lock
     project = tomllib.loads((checkout / "pyproject.toml").read_text())["project"]
     wanted = list(project["dependencies"])
-    if level == "dev":
-        wanted += project["optional-dependencies"]["dev"]
+    for extra in EXTRAS[level]:
+        wanted += project["optional-dependencies"][extra]
     pins = (checkout / "requirements/pins.in").read_text().splitlines()
     wanted += [line for line in pins if line and not line.startswith("#")]
     locked = entries(text)
@@ -56,6 +58,10 @@ def test_lock_satisfies_pyproject_and_pins(lock, checkout):
 
 
 def test_dev_adds_to_base(checkout):
-    """Both locks agree on every package, so that tests run what people run."""
-    base, dev = (entries((checkout / f"requirements/{level}.lock").read_text()) for level in LOCKS)
+    """All locks agree on every package, so that tests run what people run and what is deployed."""
+    base, deploy, dev = (
+        entries((checkout / f"requirements/{level}.lock").read_text()) for level in LOCKS
+    )
     assert {name: dev[name] for name in base} == base
+    assert {name: deploy[name] for name in base} == base
+    assert {name: dev[name] for name in deploy} == deploy
