@@ -1,7 +1,7 @@
 """Keys for a machine where nobody has set any: made once, readable by their owner alone.
 
 For development. Several machines behind one service need the same keys and get them from
-LOCAL_CONSENT_KEYS and LOCAL_STORE_KEYS.
+LOCAL_CONSENT_KEYS, LOCAL_STORE_KEYS and LOCAL_PSEUDONYM_KEY.
 """
 
 from __future__ import annotations
@@ -41,6 +41,21 @@ def store_keys(settings: Settings) -> tuple[bytes, ...]:
         SettingsError: The file cannot be made or read, others may read it, or it holds no key.
     """
     return settings.ring_keys or (_key_in(settings.store_key_file, variable_of("store_key_file")),)
+
+
+def pseudonym_key(settings: Settings) -> bytes:
+    """Return the key that makes pseudonyms.
+
+    Args:
+        settings: LOCAL_PSEUDONYM_KEY wins; without it the key file is read, and made first if it
+            does not exist.
+
+    Raises:
+        SettingsError: The file cannot be made or read, others may read it, or it holds no key.
+    """
+    if settings.pseudonym_key is not None:
+        return settings.pseudonym_key.get_secret_value().encode()
+    return _key_in(settings.pseudonym_dev_file, variable_of("pseudonym_dev_file"))
 
 
 def _key_in(path: Path, variable: str) -> bytes:

@@ -294,6 +294,7 @@ def _owner(
         SettingsError: If the key that makes pseudonyms is needed and not set.
         InvalidInput: If a name is blank or too long.
     """
+    from local_agent.keyfile import pseudonym_key  # noqa: PLC0415 - see the module's docstring
     from local_agent.settings import SettingsError  # noqa: PLC0415 - imports pydantic
     from stores.pseudonym import pseudonym  # noqa: PLC0415 - see the module's docstring
     from stores.records import Owner  # noqa: PLC0415 - imports pydantic
@@ -302,10 +303,9 @@ def _owner(
         raise click.UsageError("Say who it is: PERSON, or --user ID.")
     tenant = tenant or settings.tenant
     if user is not None:
-        if settings.pseudonym_key is None:
+        if settings.pseudonym_key is None and not settings.pseudonym_dev_file.exists():
             raise SettingsError("LOCAL_PSEUDONYM_KEY", "must be set to know who a user is")
-        secret = settings.pseudonym_key.get_secret_value().encode()
-        person = pseudonym(secret, tenant, channel or "", user)
+        person = pseudonym(pseudonym_key(settings), tenant, channel or "", user)
     return Owner(tenant=tenant, person=person or "")
 
 

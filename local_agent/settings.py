@@ -1,11 +1,12 @@
 """LOCAL's settings, read from environment variables; docs/settings.md has them in one table.
 
-Nothing is read at import. A secret is a `SecretStr`, and a refused value is named by its variable
-only, never quoted.
+Nothing is read at import; what a platform mounts as a file is read by `secret_files`. A secret is a
+`SecretStr`, and a refused value is named by its variable only, never quoted.
 """
 
 from __future__ import annotations
 
+import re
 import zoneinfo
 from collections.abc import Mapping
 from datetime import tzinfo
@@ -20,7 +21,9 @@ from pydantic import (
     ValidationError,
     field_validator,
 )
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from local_agent.secret_files import SecretFiles, UnreadableSecret
 
 PREFIX = "LOCAL_"
 OFFLINE_MODEL = "local-offline-rules"
@@ -51,6 +54,15 @@ def _known_timezone(name: str) -> str:
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
         raise ValueError("unknown time zone") from None
     return name
+
+
+_SAFE_HOST = re.compile(r"https://[^\s/?#@]+|http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?")
+
+
+def _safe_host(url: str) -> str:
+    if _SAFE_HOST.fullmatch(url) is None:
+        raise ValueError("the token would travel in the open")
+    return url
 
 
 Identifier = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=128)]
@@ -140,6 +152,82 @@ class Settings(BaseSettings):
         default=None,
         description="a key of at least 32 bytes",
     )
+    pseudonym_dev_file: Path = Field(
+        default=Path("local_pseudonym.key"),
+        description="a path for the development pseudonym key",
+    )
+    line_channel_secret: SecretStr | None = Field(
+        default=None,
+        description="a channel secret of LINE",
+    )
+    line_channel_token: SecretStr | None = Field(
+        default=None,
+        description="a channel access token of LINE",
+    )
+    line_destination: Annotated[str, StringConstraints(pattern=r"^U[0-9a-f]{32}$")] | None = Field(
+        default=None,
+        description="a user id of the bot, U and 32 hexadecimal digits",
+    )
+    line_allowlist: SecretStr | None = Field(
+        default=None,
+        description="ids of users, groups or rooms of LINE separated by commas",
+    )
+    line_api_host: Annotated[str, AfterValidator(_safe_host)] = Field(
+        default="https://api.line.me",
+        description="an https address without a path, or an http one of this machine",
+    )
+    processing: Literal["worker", "inline", "elsewhere"] = Field(
+        default="worker",
+        description="worker, inline or elsewhere",
+    )
+    workers: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="a whole number of processes from 1 to 64",
+    )
+    turns_at_once: int = Field(
+        default=8,
+        ge=1,
+        le=256,
+        description="a whole number from 1 to 256",
+    )
+    turn_seconds: int = Field(
+        default=18,
+        ge=1,
+        le=300,
+        description="a whole number of seconds from 1 to 300",
+    )
+    inline_seconds: int = Field(
+        default=18,
+        ge=1,
+        le=300,
+        description="a whole number of seconds from 1 to 300",
+    )
+    daily_turns: int = Field(
+        default=200,
+        ge=0,
+        le=1_000_000,
+        description="a whole number from 0 to 1000000",
+    )
+    unfollow_days: int = Field(
+        default=30,
+        ge=0,
+        le=3_650,
+        description="a whole number of days from 0 to 3650",
+    )
+    max_body_bytes: int = Field(
+        default=1_048_576,
+        ge=1_024,
+        le=16_777_216,
+        description="a whole number of bytes from 1024 to 16777216",
+    )
+    body_seconds: int = Field(
+        default=10,
+        ge=1,
+        le=300,
+        description="a whole number of seconds from 1 to 300",
+    )
     catalog: Path | None = Field(
         default=None,
         description="a path of a catalogue file",
@@ -153,6 +241,18 @@ class Settings(BaseSettings):
         description="DEBUG, INFO, WARNING or ERROR",
     )
 
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Overrides win over variables, and these over files."""
+        return init_settings, env_settings, SecretFiles(settings_cls, PREFIX)
+
     @field_validator("log_level", mode="before")
     @classmethod
     def _upper(cls, value: object) -> object:
@@ -163,6 +263,22 @@ class Settings(BaseSettings):
     def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and any(len(key) < MIN_KEY_BYTES for key in _split_keys(value)):
             raise ValueError("a key is too short")
+        return value
+
+    @field_validator("line_channel_secret", "line_channel_token")
+    @classmethod
+    def _not_blank(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not re.fullmatch(r"[!-~]+", value.get_secret_value()):
+            raise ValueError("not printable ASCII without spaces")
+        return value
+
+    @field_validator("line_allowlist")
+    @classmethod
+    def _ids(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not re.fullmatch(
+            r"\s*[UCR][0-9a-f]{32}\s*(,\s*[UCR][0-9a-f]{32}\s*)*", value.get_secret_value()
+        ):
+            raise ValueError("not ids of LINE")
         return value
 
     @field_validator("pseudonym_key")
@@ -186,6 +302,13 @@ class Settings(BaseSettings):
     def ring_keys(self) -> tuple[bytes, ...]:
         """The keys of LOCAL_STORE_KEYS, newest first; without it none (see `keyfile`)."""
         return () if self.store_keys is None else _split_keys(self.store_keys)
+
+    @property
+    def allowed_ids(self) -> frozenset[str] | None:
+        """The ids of LOCAL_LINE_ALLOWLIST; None lets everybody in."""
+        if self.line_allowlist is None:
+            return None
+        return frozenset(part.strip() for part in self.line_allowlist.get_secret_value().split(","))
 
     @property
     def zone(self) -> tzinfo:
@@ -221,6 +344,8 @@ def load_settings(overrides: Mapping[str, object] | None = None) -> Settings:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         field = _field_of(str(first["loc"][0]))
         faults = error.error_count()
+    except UnreadableSecret as error:
+        raise SettingsError(error.variable, "must name a file that holds the secret") from None
     must_be = Settings.model_fields[field].description
     raise SettingsError(variable_of(field), f"must be {must_be}", faults)
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from local_agent import keyfile
-from local_agent.keyfile import signing_keys
+from local_agent.keyfile import pseudonym_key, signing_keys
 from local_agent.settings import MIN_KEY_BYTES, SettingsError, load_settings
 
 
@@ -63,3 +63,12 @@ def test_a_key_is_never_replaced(settings, tmp_path):
     keyfile._create(path)
     assert signing_keys(settings) == first
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_pseudonym_key_is_made_once_like_the_others(tmp_path):
+    """Without LOCAL_PSEUDONYM_KEY a key is made once and kept; with it, no file is looked at."""
+    file = tmp_path / "pseudonym.key"
+    made = pseudonym_key(load_settings({"pseudonym_dev_file": file}))
+    assert pseudonym_key(load_settings({"pseudonym_dev_file": file})) == made
+    given = load_settings({"pseudonym_dev_file": file, "pseudonym_key": "p" * MIN_KEY_BYTES})
+    assert pseudonym_key(given) == b"p" * MIN_KEY_BYTES

@@ -107,6 +107,13 @@ def test_secrets_are_in_no_repr(monkeypatch):
         ("LOCAL_APPROVE_COUNT_TOKENS", "maybe"),
         ("LOCAL_CONSENT_KEYS", "short-secret"),
         ("LOCAL_CONSENT_KEYS", f"{KEY},"),
+        ("LOCAL_LINE_CHANNEL_SECRET", "two words"),
+        ("LOCAL_LINE_DESTINATION", "Ubot"),
+        ("LOCAL_LINE_ALLOWLIST", "U1"),
+        ("LOCAL_LINE_API_HOST", "http://api.line.me"),
+        ("LOCAL_LINE_API_HOST", "http://127.0.0.1.example.org"),
+        ("LOCAL_PROCESSING", "later"),
+        ("LOCAL_MAX_BODY_BYTES", "17000000"),
     ],
 )
 def test_a_bad_value_is_one_sentence_that_names_the_variable(monkeypatch, variable, value):
@@ -156,3 +163,46 @@ def test_a_variable_of_no_field_is_an_error():
     """Only fields have variables."""
     with pytest.raises(KeyError):
         variable_of("nothing")
+
+
+def test_a_secret_may_be_a_file(monkeypatch, tmp_path):
+    """X_FILE names a file with the value of the secret X, without its line end; X itself wins."""
+    file = tmp_path / "token"
+    file.write_text("from-a-file\n")
+    monkeypatch.setenv("LOCAL_LINE_CHANNEL_TOKEN_FILE", str(file))
+    token = load_settings().line_channel_token
+    assert token is not None
+    assert token.get_secret_value() == "from-a-file"
+    monkeypatch.setenv("LOCAL_LINE_CHANNEL_TOKEN", "from-a-variable")
+    token = load_settings().line_channel_token
+    assert token is not None
+    assert token.get_secret_value() == "from-a-variable"
+
+
+@pytest.mark.parametrize("content", [None, b"", b" \n", b"\xff\xfe"])
+def test_a_secret_file_without_a_secret_is_refused(monkeypatch, tmp_path, content):
+    """A file that is missing, empty or no text stops the start, and its path is not told."""
+    file = tmp_path / "token"
+    if content is not None:
+        file.write_bytes(content)
+    monkeypatch.setenv("LOCAL_LINE_CHANNEL_TOKEN_FILE", str(file))
+    with pytest.raises(SettingsError, match="LOCAL_LINE_CHANNEL_TOKEN_FILE") as caught:
+        load_settings()
+    assert str(tmp_path) not in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+def test_only_secrets_are_read_from_files(monkeypatch, tmp_path):
+    """A file that a plain setting seems to name is not looked at."""
+    file = tmp_path / "turns"
+    file.write_text("7")
+    monkeypatch.setenv("LOCAL_MAX_TURNS_FILE", str(file))
+    assert load_settings().max_turns == 2
+
+
+def test_the_allowlist_is_ids(monkeypatch):
+    """Without an allowlist everybody is let in; with one, its ids alone."""
+    assert load_settings().allowed_ids is None
+    first, second = "U" + "0" * 32, "C" + "a" * 32
+    monkeypatch.setenv("LOCAL_LINE_ALLOWLIST", f"{first}, {second}")
+    assert load_settings().allowed_ids == frozenset({first, second})
