@@ -74,6 +74,14 @@ def export_person(held: Inspection, *, at_ms: int, controller: Controller) -> di
         },
         "open_cards": held.open_cards,
         "conversation": {"window": held.window, "until": _instant(held.window_expires_at_ms)},
+        "generations": [
+            {
+                "id": one.id,
+                "made_at": instant(one.made_at_ms),
+                "expires_at": instant(one.expires_at_ms),
+            }
+            for one in held.generations
+        ],
         "ledger": [
             {
                 **event.model_dump(mode="json", exclude={"at_ms", "expires_at_ms"}),

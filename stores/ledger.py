@@ -9,6 +9,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, field_serializer, model_validator
 
+from stores.generations import GenerationHeld
 from stores.records import PRIVATE, Count, Key, Millis, Owner, Place, Record, Remembered, Text
 
 
@@ -65,6 +66,7 @@ class Inspection(Record):
         open_cards: Cards that could still be pressed.
         window: The live window; None for none.
         window_expires_at_ms: When that window is gone.
+        generations: Records of generations, the oldest first, without their content.
         events: The ledger, oldest first.
     """
 
@@ -76,6 +78,7 @@ class Inspection(Record):
     open_cards: Count = 0
     window: Text | None = None
     window_expires_at_ms: Millis | None = None
+    generations: tuple[GenerationHeld, ...] = ()
     events: tuple[LedgerEvent, ...] = ()
 
     @model_validator(mode="after")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from stores.conformance.cards import CardSuite
 from stores.conformance.forgetting import ForgettingSuite
+from stores.conformance.generations import GenerationSuite
 from stores.conformance.keeping import KeepingSuite
 from stores.conformance.life import LifeSuite
 from stores.conformance.owners import OwnerSuite
@@ -28,4 +29,8 @@ class ContextStoreConformance(
     """What a PersonalStore does, seen through its port alone."""
 
 
-__all__ = ["ContextStoreConformance"]
+class GenerationStoreConformance(GenerationSuite):
+    """What a PersonalStore does that keeps generations as well (``stores.generations``)."""
+
+
+__all__ = ["ContextStoreConformance", "GenerationStoreConformance"]

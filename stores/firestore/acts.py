@@ -154,6 +154,7 @@ def erase(person: Person, *, act: Act, ring: KeyRing, keep_ledger: bool) -> int:
     and the person is due until that is done.
     """
     person.cards, person.preferences = [], []
+    person.drop_generations(None)
     person.change_revision()
     _entomb(person, act.at_ms)
     person.renew(ring, always=True)

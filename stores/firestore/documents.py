@@ -8,6 +8,7 @@ That takes no lock that a dead client could hold, and a commit is one request. T
     stores/{namespace}/tenants/{tenant tag}/store_people/{tag}   a person
     stores/{namespace}/tenants/{tenant tag}/store_windows/{tag}  their window, with a TTL field
     .../store_people/{tag}/store_ledger/{epoch-number}           lines of their ledger
+    .../store_people/{tag}/store_generations/{tag of its id}     a record of a generation
 
 Tags are hashes: a path tells no id. Every query is of one field in one tenant's collection, so the
 indexes that Firestore makes by itself are enough.
@@ -201,6 +202,26 @@ class Documents:
 
         return await self._ask(drop)
 
+    async def body(self, owner: Owner, generation_id: str, part: str) -> bytes | None:
+        """Return one sealed part of a generation; None if there is none."""
+        document = self._generations(owner).document(_body_tag(generation_id))
+        found = await self._ask(lambda: document.get([part], retry=None, timeout=RPC_SECONDS))
+        return bytes(found.get(part)) if found.exists else None
+
+    async def drop_bodies(self, owner: Owner, before_revision: int) -> int:
+        """Delete documents from before a revision, and return how many of them are left."""
+        old = self._generations(owner).where(filter=FieldFilter("revision", "<", before_revision))
+
+        async def drop() -> int:
+            while found := await old.select([]).limit(BATCH).get(retry=None, timeout=RPC_SECONDS):
+                batch = self._open().batch()
+                for one in found:
+                    batch.delete(one.reference)
+                await batch.commit(retry=None, timeout=RPC_SECONDS)
+            return len(await old.select([]).limit(BATCH).get(retry=None, timeout=RPC_SECONDS))
+
+        return await self._ask(drop)
+
     async def close(self) -> None:
         """Close the channel."""
         self._closed = True
@@ -239,6 +260,10 @@ class Documents:
 
     def _ledger(self, owner: Owner) -> AsyncCollectionReference:
         found: AsyncCollectionReference = self._person(owner).collection("store_ledger")
+        return found
+
+    def _generations(self, owner: Owner) -> AsyncCollectionReference:
+        found: AsyncCollectionReference = self._person(owner).collection("store_generations")
         return found
 
     async def _get(
@@ -285,6 +310,12 @@ class Documents:
         for line in person.added:
             name = f"{person.epoch:016}-{line['number']:016}"
             batch.create(self._ledger(owner).document(name), {**line, "epoch": person.epoch})
+        for name, body in person.bodies.items():
+            document = self._generations(owner).document(_body_tag(name))
+            if body is None:
+                batch.delete(document)
+            else:
+                batch.create(document, body)
         try:
             await batch.commit(retry=None, timeout=RPC_SECONDS)
         except _FASTER:
@@ -305,6 +336,10 @@ class _Faster(Exception):
 
 def _tag(tenant: str, person: str) -> str:
     return hashlib.sha256(framed(tenant, person)).hexdigest()
+
+
+def _body_tag(generation_id: str) -> str:
+    return hashlib.sha256(framed(generation_id)).hexdigest()
 
 
 def _instant(at_ms: int) -> datetime:

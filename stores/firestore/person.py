@@ -12,6 +12,7 @@ from typing import Any, Final
 from stores import consent
 from stores.consent import CardRow
 from stores.errors import StoreUnavailable
+from stores.generations import GENERATIONS_MAX, key_name
 from stores.ledger import LedgerKind
 from stores.records import PRIVATE, CardStatus, Owner, Remembered, Snapshot
 from stores.sealing import KeyRing, open_sealed
@@ -79,6 +80,22 @@ class KeptCard:
 
 
 @dataclass
+class KeptGeneration:
+    """That a record of a generation is kept, and its sealed key; the record is a document."""
+
+    id: str
+    made_at_ms: int
+    expires_at_ms: int
+    revision: int
+    sealed: bytes
+
+    @property
+    def key(self) -> str:
+        """What the sealed key is bound to."""
+        return key_name(self.id)
+
+
+@dataclass
 class Person:
     """What a document holds, and what a change adds to it beside the document.
 
@@ -89,6 +106,7 @@ class Person:
         window: None to leave the window as it is, "" to drop it, else the new one.
         added: New lines of the ledger.
         ended: Whether a value ended, so that its data key must as well.
+        bodies: Documents of generations to write, by id; None deletes one.
     """
 
     owner: Owner
@@ -105,10 +123,12 @@ class Person:
     due_at_ms: int | None = None
     preferences: list[Kept] = field(default_factory=list)
     cards: list[KeptCard] = field(default_factory=list)
+    generations: list[KeptGeneration] = field(default_factory=list)
     window: str | None = None
     window_expires_at_ms: int = 0
     added: list[dict[str, Any]] = field(default_factory=list)
     ended: bool = False
+    bodies: dict[str, dict[str, Any] | None] = field(default_factory=dict)
 
     def snapshot(self, window: Mapping[str, Any] | None, now_ms: int) -> Snapshot:
         """Return what a turn starts from; the window must be of this generation and revision."""
@@ -217,11 +237,15 @@ class Person:
         if self.data_key is None or not (self.ended or always):
             return
         waiting = [card for card in self.cards if card.sealed is not None]
-        if not self.preferences and not waiting:
+        if not self.preferences and not waiting and not self.generations:
             self.data_key = self.key_revision = self.ring_id = None
             return
         new = ring.new_data_key()
-        sealed: list[Kept | KeptCard] = [*self.preferences, *waiting]
+        sealed: list[Kept | KeptCard | KeptGeneration] = [
+            *self.preferences,
+            *waiting,
+            *self.generations,
+        ]
         for one in sealed:
             salt, value = self.open(ring, one.key, one.sealed or b"")
             one.sealed = ring.seal(new, self.owner, one.key, salt, value)
@@ -246,10 +270,24 @@ class Person:
         ]
         self.ended = self.ended or any(card.sealed is not None for card in kept[:-CARDS_MAX])
         self.cards = kept[-CARDS_MAX:]
+        self.drop_generations(now_ms)
         ends = [card.expires_at_ms for card in self.cards if card.pending]
         ends += [one.expires_at_ms for one in self.preferences if one.expires_at_ms is not None]
+        ends += [one.expires_at_ms for one in self.generations]
         if self.due_at_ms != DUE_NOW:  # lines of a dropped ledger are still to be deleted
             self.due_at_ms = min(ends, default=None)
+
+    def drop_generations(self, now_ms: int | None) -> None:
+        """Drop records that ran out or are too many; None drops every one."""
+        kept = [
+            one for one in self.generations if now_ms is not None and one.expires_at_ms > now_ms
+        ]
+        kept = sorted(kept, key=lambda one: (one.made_at_ms, one.id))[-GENERATIONS_MAX:]
+        for one in self.generations:
+            if one not in kept:
+                self.bodies[one.id] = None
+                self.ended = True
+        self.generations = kept
 
     def _set_key(self, ring: KeyRing, data_key: bytes) -> None:
         self.data_key = ring.wrap(self.owner, data_key)
@@ -270,6 +308,7 @@ def fields_of(person: Person) -> dict[str, Any]:
         **{name: getattr(person, name) for name in _PLAIN},
         "preferences": [asdict(one) for one in person.preferences],
         "cards": [asdict(card) for card in person.cards],
+        "generations": [asdict(one) for one in person.generations],
     }
 
 
@@ -289,6 +328,7 @@ def person_of(owner: Owner, fields: Mapping[str, Any] | None) -> Person:
                 **{name: fields[name] for name in _PLAIN if name in fields},
                 preferences=[Kept(**one) for one in fields.get("preferences", ())],
                 cards=[KeptCard(**card) for card in fields.get("cards", ())],
+                generations=[KeptGeneration(**one) for one in fields.get("generations", ())],
             )
         except TypeError:  # fields that are not ours; what they say is not passed on
             pass

@@ -13,6 +13,7 @@ from stores.consent import CARD_ID_BYTES, SALT_BYTES
 from stores.errors import InvalidInput, SigningKeyMissing, StoreKeyMissing, StoreUnavailable
 from stores.firestore import acts
 from stores.firestore.documents import Documents
+from stores.firestore.generations import GenerationsOnFirestore, held
 from stores.firestore.person import DUE_NOW, Person
 from stores.ledger import Inspection, KeyRotation, LedgerEvent
 from stores.records import (
@@ -49,8 +50,8 @@ _READS: Final = 5
 """How often an inspection is read anew because the ledger grew meanwhile."""
 
 
-class FirestoreStore:
-    """A ``stores.personal.PersonalStore`` on Firestore."""
+class FirestoreStore(GenerationsOnFirestore):
+    """A ``stores.personal.PersonalStore`` on Firestore, which keeps generations as well."""
 
     def __init__(
         self,
@@ -247,6 +248,7 @@ class FirestoreStore:
             ),
             window=live,
             window_expires_at_ms=window["expires_at_ms"] if window and live is not None else None,
+            generations=held(person, now_ms),
             events=tuple(
                 LedgerEvent(**{name: value for name, value in line.items() if name != "epoch"})
                 for line in lines
@@ -271,7 +273,13 @@ class FirestoreStore:
             lines = () if keep_ledger else (await self._drop_ledger(owner, revision),)
             person, window = await self._documents.read(owner, window=True)
             left = acts.left_of(person, window, key=None, revision=revision)
-            result = ForgetResult(revision=revision, verified=left + lines, attempts=attempt)
+            records = SurfaceCheck(
+                surface="generations",
+                remaining=await self._documents.drop_bodies(owner, revision),
+            )
+            result = ForgetResult(
+                revision=revision, verified=(*left, records, *lines), attempts=attempt
+            )
             if result.complete:
                 break
         return result

@@ -22,7 +22,7 @@ from stores.records import (
     SurfaceCheck,
 )
 from stores.sealing import KeyRing, open_sealed
-from stores.sql import events, people, statements, vault
+from stores.sql import events, generations, people, statements, vault
 from stores.sql.events import Act
 from stores.sql.people import Person
 from stores.sql.safe import Safe
@@ -244,6 +244,7 @@ def clean_up(session: Session, owner: Owner, *, act: Act, ring: KeyRing) -> bool
             session, owner, act, LedgerKind.EXPIRED, key=key, revision=person.revision, scope=scope
         )
     session.rows(statements.DROP_WINDOW, **mine, now_ms=act.at_ms)
+    generations.clean_up(session, owner, safe, now_ms=act.at_ms)
     safe.renew(person.revision)
     return person.known
 

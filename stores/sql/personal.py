@@ -8,12 +8,12 @@ from stores.errors import StoreKeyMissing
 from stores.ledger import Inspection, LedgerKind
 from stores.records import PRIVATE, Owner, SurfaceCheck
 from stores.sealing import KeyRing
-from stores.sql import events, memory, people, statements, vault
+from stores.sql import events, generations, memory, people, statements, vault
 from stores.sql.events import Act
 from stores.sql.safe import Safe
 from stores.sql.session import Row, Session
 
-ERASED_SURFACES: Final = (*memory.SURFACES, "ledger")
+ERASED_SURFACES: Final = (*memory.SURFACES, "generations", "ledger")
 """What is counted by reading back after "erase", in the order of the statement."""
 
 
@@ -43,6 +43,7 @@ def inspect(session: Session, owner: Owner, ring: KeyRing, *, now_ms: int) -> In
         open_cards=waiting[0][0],
         window=window if alive else None,
         window_expires_at_ms=window_expires_at_ms if alive else None,
+        generations=generations.held(session, owner, now_ms=now_ms),
         events=events.read(session, owner),
     )
 
@@ -53,6 +54,7 @@ def erase(session: Session, owner: Owner, *, act: Act, ring: KeyRing, keep_ledge
     people.ensure(session, person)
     mine = {"tenant": owner.tenant, "person": owner.person}
     safe = Safe(session, person, ring)
+    generations.erase(session, owner, safe)
     for slot, _ in session.rows(statements.LIVE_SLOTS, **mine):
         safe.end(slot)
     session.rows(statements.DROP_CARDS, **mine)

@@ -37,6 +37,7 @@ from stores.sql.session import Prepared
 from stores.sql.tables import (
     cards,
     ending,
+    generations,
     journal,
     kept_window,
     ledger,
@@ -228,12 +229,15 @@ ENDED_PREFERENCES: Final = Prepared(
         _mine(preferences), ending, preferences.c.expires_at_ms <= bindparam("now_ms")
     )
 )
+_key_of_generation = literal_column("'generation:'", String) + generations.c.generation
 LIVE_SLOTS: Final = Prepared(
     union_all(
         select(preferences.c.slot, preferences.c.key).where(
             _mine(preferences), preferences.c.slot.is_not(None)
         ),
         select(cards.c.slot, cards.c.key).where(_mine(cards), cards.c.slot.is_not(None)),
+        # Keys of generations are sealed values, too; stores.generations.key_name names them.
+        select(generations.c.slot, _key_of_generation).where(_mine(generations)),
     )
 )
 
@@ -327,6 +331,7 @@ _ORPHAN = and_(
     ~exists().where(_mine(preferences), preferences.c.slot == vault.c.slot),
     ~exists().where(_mine(cards), cards.c.slot == vault.c.slot),
     ~exists().where(_mine(people), people.c.key_slot == vault.c.slot),
+    ~exists().where(_mine(generations), generations.c.slot == vault.c.slot),
 )
 ORPHANS: Final = Prepared(select(vault.c.slot).where(_ORPHAN))
 
@@ -403,6 +408,7 @@ READ_BACK_ERASED: Final = Prepared(
             people.c.key_slot.is_not(None),
             people.c.key_revision < bindparam("revision"),
         ),
+        _count(generations, _mine(generations), generations.c.revision < bindparam("revision")),
         _count(ledger, _mine(ledger), ledger.c.revision < bindparam("revision")),
     )
 )
@@ -425,6 +431,10 @@ RUN_OUT: Final = Prepared(
             journal.c.tenant == bindparam("tenant"),
             kept_window,
             journal.c.expires_at_ms <= bindparam("now_ms"),
+        ),
+        select(generations.c.person).where(
+            generations.c.tenant == bindparam("tenant"),
+            generations.c.expires_at_ms <= bindparam("now_ms"),
         ),
     ).limit(bindparam("most"))
 )

@@ -31,6 +31,7 @@ from stores.sealing import KeyRing
 from stores.sql import memory, people, personal
 from stores.sql.engine import Engine
 from stores.sql.events import Act
+from stores.sql.generations import GenerationsOverSql
 from stores.sql.session import Session
 
 TTL_MS = 900_000
@@ -55,8 +56,8 @@ ATTEMPTS = 3
 """How often what is to be gone is cleaned and read back."""
 
 
-class SqlStore:
-    """A ``stores.personal.PersonalStore`` on any engine."""
+class SqlStore(GenerationsOverSql):
+    """A ``stores.personal.PersonalStore`` on any engine, which keeps generations as well."""
 
     def __init__(
         self,

@@ -7,11 +7,16 @@ from sqlalchemy import create_engine
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.pool import StaticPool
 
-from stores.sql import statements
+from stores.sql import generation_statements, statements
 from stores.sql.session import Prepared
 from stores.sql.tables import metadata
 
-ALL = {name: value for name, value in vars(statements).items() if isinstance(value, Prepared)}
+ALL = {
+    f"{prefix}{name}": value
+    for prefix, module in (("", statements), ("GENERATION_", generation_statements))
+    for name, value in vars(module).items()
+    if isinstance(value, Prepared)
+}
 NOBODYS = {"VACANT_SLOT"}
 OF_A_TENANT = {"RUN_OUT", "DATA_KEYS"}
 OF_THE_VAULT = {"ADD_SLOT", "TAKE_SLOT", "SLOT", "SET_SLOT", "WIPE_SLOT"}
