@@ -20,7 +20,7 @@ demo: base ## installs into .venv and runs LOCAL's five turns offline; the repor
 	@.venv/bin/local-agent demo --out "$(OUT)"
 
 test: dev lint ## installs what the tests need and runs every check
-	$(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --cov --cov-report= $(PYTEST_ARGS)
+	$(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --max-worker-restart 1 --cov --cov-report= $(PYTEST_ARGS)
 	@echo "Coverage by branch, where every branch must be covered:"
 	$(RUN) coverage report --include 'callbacks/context/*,stores/consent.py' --fail-under 100
 	$(RUN) coverage report --format total

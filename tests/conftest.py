@@ -1,9 +1,18 @@
 """What holds for every test: no key or setting of the person running them, and no deadlines."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
+
+# Whoever starts the tests may have blocked or ignored signals, which every child would inherit: a
+# server that never sees its children end, a program that cannot be stopped.
+signal.pthread_sigmask(signal.SIG_SETMASK, set())
+for _number in (signal.SIGTERM, signal.SIGCHLD, signal.SIGHUP):
+    signal.signal(_number, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Machines that run tests are shared: how long one example takes there says nothing about the code.
 settings.register_profile("shared-machine", deadline=None, print_blob=True, max_examples=40)

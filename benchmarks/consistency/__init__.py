@@ -42,17 +42,15 @@ def main(
     with tempfile.TemporaryDirectory() as folder:
         url = url or f"sqlite+aiosqlite:///{folder}/store.db"
         slow = url.startswith("firestore")
-        # As long as it takes to give each person a history of some depth.
-        seconds = 10.0 if slow else 6.0 if url.startswith("postgresql") else 1.5
-        habits = Habits(people=people, group_seconds=seconds)
+        habits = Habits(people=people, group_acts=100 if slow else 600)
         job = Job(url, folder, "", seed, 0, habits, emulator=emulator)
         ran = asyncio.run(
             run(
                 job,
                 operations=operations,
                 seed=seed,
-                kill_every=8.0 if slow else 1.0,
-                drop_every=4.0 if slow else 0.5,
+                kill_every=40 if slow else 300,
+                drop_every=12 if slow else 60,
                 say=lambda line: click.echo(line, err=True),
             )
         )

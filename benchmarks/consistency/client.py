@@ -7,6 +7,7 @@ calls is the code that runs in production; only the model and the tool are missi
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -52,13 +53,14 @@ class Habits:
 
     Attributes:
         people: Of how many people at a time they are the clients.
-        group_seconds: After how long they turn to others; a person's history stays short.
+        group_acts: After how many acts of them all they turn to others; a person's history stays
+            short, however fast the machine is.
         abandoned: Share of calls that their caller gives up while they run.
         jumps: Share of acts before which the client's clock jumps.
     """
 
     people: int = 4
-    group_seconds: float = 1.5
+    group_acts: int = 600
     abandoned: float = 0.03
     jumps: float = 0.03
 
@@ -91,6 +93,19 @@ class Board:
         return self._tokens
 
 
+class Acts:
+    """Counts the acts of all processes: a file that grows by a byte with each."""
+
+    def __init__(self, path: Path) -> None:
+        """Go on where others are."""
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def next(self) -> int:
+        """Return this act's number."""
+        os.write(self._file, b".")
+        return os.lseek(self._file, 0, os.SEEK_CUR)
+
+
 class Client:
     """One of several clients of a store in this process."""
 
@@ -102,10 +117,12 @@ class Client:
         store: PersonalStore,
         log: Log,
         board: Board,
+        acts: Acts,
         habits: Habits,
     ) -> None:
         """Be born with a seed and a clock that is right, for now."""
         self._name, self._log, self._board, self._habits = name, log, board, habits
+        self._acts = acts
         self._chance = random.Random(seed)  # noqa: S311 - a schedule, no secret
         self._store = Recorder(store, log, name)
         self._late_ms = 0
@@ -156,7 +173,7 @@ class Client:
         return EPOCH_MS + time.monotonic_ns() // 1_000_000 % 10_000_000 + self._late_ms
 
     def _person(self) -> Owner:
-        group = int(time.monotonic() / self._habits.group_seconds)
+        group = self._acts.next() // self._habits.group_acts
         number = self._chance.randrange(self._habits.people)
         return Owner(tenant="town", person=f"p{group}-{number}")
 

@@ -24,7 +24,9 @@ from benchmarks.consistency.worker import Job
 CLIENTS: Final = (3, 3, 2)
 """Eight clients on three processes."""
 
-COUNTED_EVERY: Final = 0.25
+COUNTED_EVERY: Final = 0.05
+"""Seconds between looks at how far they are."""
+
 GRACE_SECONDS: Final = 20.0
 
 
@@ -59,8 +61,8 @@ async def run(
     *,
     operations: int,
     seed: int,
-    kill_every: float | None = 1.0,
-    drop_every: float | None = 0.5,
+    kill_every: int | None = 300,
+    drop_every: int | None = 60,
     limit_seconds: float = 1_800.0,
     say: Callable[[str], None] = lambda _: None,
 ) -> Run:
@@ -70,7 +72,8 @@ async def run(
         job: The store and the habits; names, seeds and numbers of clients are set here.
         operations: How many calls are to be answered.
         seed: Of the schedules; threads and processes still run as they like.
-        kill_every: About how many seconds after each other processes are killed; None for never.
+        kill_every: After about how many operations a process is killed; None for never. Counted,
+            not timed: a faster machine is not killed more seldom.
         drop_every: The same for connections, where the store is a server.
         limit_seconds: When to stop in any case.
         say: Is told how far it is.
@@ -79,22 +82,22 @@ async def run(
     proxy, job = await _behind_a_proxy(job, chance) if drop_every else (None, job)
     crew = _Crew(job, seed)
     began = time.monotonic()
-    next_kill, next_drop = kill_every or 0.0, drop_every or 0.0
+    next_kill, next_drop = kill_every or 0, drop_every or 0
+    answered = _Answered(Path(job.folder))
     done = 0
     try:
         while done < operations and time.monotonic() - began < limit_seconds:
             await asyncio.sleep(COUNTED_EVERY)
-            past = time.monotonic() - began
-            if kill_every is not None and past > next_kill:
+            now_done = answered.count()
+            if kill_every is not None and now_done > next_kill:
                 crew.kill(chance)
-                next_kill = past + chance.uniform(0.5, 1.5) * kill_every
-            if proxy is not None and drop_every is not None and past > next_drop:
+                next_kill = now_done + round(chance.uniform(0.5, 1.5) * kill_every)
+            if proxy is not None and drop_every is not None and now_done > next_drop:
                 proxy.drop()
-                next_drop = past + chance.uniform(0.5, 1.5) * drop_every
+                next_drop = now_done + round(chance.uniform(0.5, 1.5) * drop_every)
             crew.keep_alive()
-            now_done = _answered(Path(job.folder))
             if now_done // 1_000 > done // 1_000:
-                say(f"{now_done} operations after {past:.0f} s")
+                say(f"{now_done} operations after {time.monotonic() - began:.0f} s")
             done = now_done
     finally:
         await crew.end()
@@ -104,7 +107,7 @@ async def run(
     seconds = time.monotonic() - began
     say(f"checking {len(calls)} calls")
     return Run(
-        operations=_answered(Path(job.folder)),
+        operations=answered.count(),
         kills=crew.kills,
         dropped=proxy.dropped if proxy is not None else 0,
         seconds=seconds,
@@ -115,7 +118,8 @@ async def run(
 
 async def run_here(job: Job, *, operations: int) -> Verdict:
     """Let eight clients work in this process, without kills: for planted bugs."""
-    await worker.work(job, lambda: _answered(Path(job.folder)) < operations)
+    answered = _Answered(Path(job.folder))
+    await worker.work(job, lambda: answered.count() < operations)
     return check(_history(job.folder)[0])
 
 
@@ -125,6 +129,9 @@ class _Crew:
     def __init__(self, job: Job, seed: int) -> None:
         self._job, self._seed = job, seed
         self._context = multiprocessing.get_context("forkserver")
+        # The fork server hears of its children's ends by SIGCHLD alone, and whoever started this
+        # program may have blocked that; nothing would ever be seen to end.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
         # What takes seconds to import is imported once; each process is forked from there.
         self._context.set_forkserver_preload([worker.__name__])
         self._born = 0
@@ -174,7 +181,7 @@ class _Crew:
             await asyncio.to_thread(process.join, max(deadline - time.monotonic(), 0))
             if process.exitcode is None:
                 process.kill()
-                process.join()
+                await asyncio.to_thread(process.join, GRACE_SECONDS)
 
 
 async def _behind_a_proxy(job: Job, chance: random.Random) -> tuple[Proxy | None, Job]:
@@ -196,5 +203,20 @@ def _history(folder: str) -> tuple[list[Call], int]:
     return read(sorted(Path(folder).glob("*.log")))
 
 
-def _answered(folder: Path) -> int:
-    return sum(path.read_bytes().count(b'"answer"') for path in folder.glob("*.log"))
+class _Answered:
+    """Counts answers in the logs, reading only what is new."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[Path, int] = {}
+        self._count = 0
+
+    def count(self) -> int:
+        for path in self._folder.glob("*.log"):
+            with path.open("rb") as file:
+                file.seek(self._read.get(path, 0))
+                new = file.read()
+            whole = new[: new.rfind(b"\n") + 1]
+            self._read[path] = self._read.get(path, 0) + len(whole)
+            self._count += whole.count(b'"answer"')
+        return self._count

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.consistency.client import Board, Client, Habits
+from benchmarks.consistency.client import Acts, Board, Client, Habits
 from benchmarks.consistency.history import Log
 from benchmarks.consistency.planted import BUGS
 from stores.errors import StoreUnavailable
@@ -64,7 +64,7 @@ async def work(job: Job, going: Callable[[], bool]) -> None:
     )
     try:
         await _start(store)
-        board = Board(folder / "cards")
+        board, acts = Board(folder / "cards"), Acts(folder / "acts")
         clients = [
             Client(
                 f"{job.name}{number}",
@@ -72,6 +72,7 @@ async def work(job: Job, going: Callable[[], bool]) -> None:
                 store=store,
                 log=log,
                 board=board,
+                acts=acts,
                 habits=job.habits,
             )
             for number in range(job.clients)
