@@ -12,6 +12,9 @@ from pathlib import Path
 
 import click
 
+_OWN = frozenset({"benchmarks", "callbacks", "local_agent", "stores", "tests"})
+_EXTRAS = "bench,dev,evidence,line"
+
 
 def available() -> dict[str, str]:
     """The benchmarks' names with what they measure, read without importing them."""
@@ -42,7 +45,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         for known, measures in benchmarks.items():
             click.echo(f"  {known:<12} {measures}", err=not asked)
         return 0 if asked else 2
-    run = import_module(f"benchmarks.{name}").main
+    try:
+        run = import_module(f"benchmarks.{name}").main
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in _OWN:
+            raise
+        click.echo(
+            f"{name} needs {error.name}, of an extra: pip install -e '.[{_EXTRAS}]'", err=True
+        )
+        return 2
     if isinstance(run, click.Command):
         run.main(arguments[1:], prog_name=f"python -m benchmarks {name}")  # exits with its status
     return int(run(arguments[1:]) or 0)

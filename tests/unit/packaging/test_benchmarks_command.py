@@ -66,3 +66,17 @@ def test_help_lists_real_benchmarks(checkout):
     for name, measures in command.available().items():
         assert measures
         assert f"  {name:<12} {measures}" in result.stdout
+
+
+def test_a_missing_extra_is_one_sentence(some, monkeypatch, capsys):
+    """A benchmark whose libraries are not installed says which extra has them."""
+
+    def missing(name):
+        return lambda _: (_ for _ in ()).throw(ModuleNotFoundError("none", name=name))
+
+    monkeypatch.setattr(command, "import_module", missing("tokenizers.models"))
+    assert command.main(["clicked"]) == 2
+    assert "clicked needs tokenizers.models, of an extra: pip install" in capsys.readouterr().err
+    monkeypatch.setattr(command, "import_module", missing("stores.gone"))
+    with pytest.raises(ModuleNotFoundError):
+        command.main(["clicked"])
