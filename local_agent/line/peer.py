@@ -69,12 +69,14 @@ class Delivered:
         message: The message object.
         via: `reply` or `push`.
         request: Number of the request that brought it, to tell answers apart.
+        reply_token: The token that it answered; None for a push.
     """
 
     id: str
     message: dict[str, Any] = field(repr=False)
     via: str
     request: int
+    reply_token: str | None = None
 
 
 @dataclass
@@ -103,8 +105,18 @@ class LinePeer:
         bot: str = line_id("user", 0xB07),
         clock: Callable[[], int] = epoch_ms,
         quota: int | None = None,
+        on_delivered: Callable[[str], None] | None = None,
     ) -> None:
-        """Make a peer; nothing listens until `start`."""
+        """Make a peer; nothing listens until `start`.
+
+        Args:
+            channel_secret: Signs what it posts.
+            channel_token: What it is asked with.
+            bot: The bot's own id.
+            clock: Milliseconds since the epoch.
+            quota: Pushes left this month; None for no end.
+            on_delivered: Gets a chat's id after messages arrived in it.
+        """
         self.bot = bot
         self.quota = quota
         self.chats: dict[str, list[Delivered]] = {}
@@ -112,6 +124,7 @@ class LinePeer:
         self.requests: list[tuple[str, int | None]] = []
         self.events = EventMaker(clock)
         self._clock = clock
+        self._on_delivered = on_delivered
         self._secret = channel_secret
         self._token = channel_token
         self._spent: set[str] = set()
@@ -307,8 +320,12 @@ class LinePeer:
         for message in body["messages"]:
             self._sent += 1
             name = f"{500_000_000_000_000_000 + self._sent}"
-            self.chats.setdefault(chat, []).append(Delivered(name, message, via, number))
+            self.chats.setdefault(chat, []).append(
+                Delivered(name, message, via, number, body.get("replyToken"))
+            )
             sent.append({"id": name, "quoteToken": f"quote-{name}"})
+        if self._on_delivered is not None:
+            self._on_delivered(chat)
         return sent
 
 
