@@ -26,7 +26,7 @@ KEPT_MS: Final = 3 * 24 * 3_600_000
 """How long the id of a finished event is kept, so that a late redelivery is known: three days."""
 
 EventId = Annotated[Named, Field(max_length=EVENT_ID_MAX)]
-Body = Annotated[bytes, Field(max_length=BODY_MAX_BYTES, repr=False)]
+Body = Annotated[bytes, Field(max_length=BODY_MAX_BYTES)]
 
 
 class LeaseLost(StoreError):
@@ -70,14 +70,14 @@ class Arrival(Record):
     person: Annotated[Named, Field(max_length=256)] | None = None
     message: EventId | None = None
     said_at_ms: Millis
-    body: Body
+    body: Body = Field(repr=False)
 
 
 class HeldPlan(Record):
     """An answer that could not be pushed; it goes with the chat's next reply."""
 
     event_id: EventId
-    plan: Body
+    plan: Body = Field(repr=False)
 
 
 class Claim(Record):
@@ -97,8 +97,8 @@ class Claim(Record):
     person: Annotated[Named, Field(max_length=256)] | None = None
     said_at_ms: Millis
     state: Annotated[State, Field(strict=False)] = State.WAITING
-    body: Body
-    plan: Body | None = None
+    body: Body = Field(repr=False)
+    plan: Body | None = Field(default=None, repr=False)
     retry_key: str | None = None
     attempts: Count = 0
     held: tuple[HeldPlan, ...] = ()
