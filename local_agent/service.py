@@ -29,7 +29,7 @@ from local_agent.messages import BadMessage, read_message
 from local_agent.presenting import Shown, present
 from local_agent.turnstile import Turnstile
 from stores.errors import StoreError
-from stores.records import Card, ConsentResult, Outcome, Owner
+from stores.records import DIRECT, Card, ConsentResult, Outcome, Owner
 
 logger = logging.getLogger("local_agent.service")
 
@@ -45,6 +45,7 @@ class Reply:
         outcome: What a pressed card came to.
         report: The turn's report, for the operator: holds private values.
         revision: The consent revision the answer was made under; None for nobody's.
+        shown: The parts of the text, for a surface that lays them out itself.
     """
 
     text: str
@@ -53,6 +54,7 @@ class Reply:
     outcome: Outcome | None = None
     report: TurnReport | None = field(default=None, repr=False)
     revision: int | None = None
+    shown: tuple[Shown, ...] = ()
 
 
 class LocalService:
@@ -115,23 +117,29 @@ class LocalService:
         seen = await self.local.store.snapshot(self._owner(person), now_ms=self.local.clock())
         return seen.revision == reply.revision
 
-    async def approve(self, person: str, token: str) -> Reply:
+    async def approve(self, person: str, token: str, *, channel: str = DIRECT) -> Reply:
         """Apply a card that the person pressed. Only a channel calls this, never a model."""
-        return await self._pressed(self.local.store.approve, person, token)
+        return await self._pressed(self.local.store.approve, person, token, channel)
 
-    async def cancel(self, person: str, token: str) -> Reply:
+    async def cancel(self, person: str, token: str, *, channel: str = DIRECT) -> Reply:
         """Withdraw a card that the person declined."""
-        return await self._pressed(self.local.store.cancel, person, token)
+        return await self._pressed(self.local.store.cancel, person, token, channel)
 
-    async def forget(self, person: str) -> Reply:
-        """Forget the person's diet and say so only after reading back."""
+    async def forget(
+        self, person: str, *, everything: bool = False, channel: str = DIRECT
+    ) -> Reply:
+        """Forget the person's diet, or all there is, and say so only after reading back."""
         try:
             done = await self.local.store.forget(
-                self._owner(person), DIETARY_KEY, now_ms=self.local.clock()
+                self._owner(person),
+                None if everything else DIETARY_KEY,
+                now_ms=self.local.clock(),
+                channel=channel,
             )
         except StoreError as error:
             return _refused(error.error_code)
-        return Reply(templates.forgotten(sum(check.remaining for check in done.verified)))
+        remaining = sum(check.remaining for check in done.verified)
+        return Reply(templates.forgotten(remaining, everything=everything))
 
     async def inspect(self, person: str) -> Reply:
         """Tell the person what is remembered."""
@@ -142,13 +150,20 @@ class LocalService:
         except StoreError as error:
             return _refused(error.error_code)
         diet = known.values.get(DIETARY_KEY)
-        return Reply(templates.preferences(diet.value if diet is not None else None))
+        text = templates.preferences(diet.value if diet is not None else None)
+        return Reply(text, revision=known.revision, shown=(Shown(text, about_memory=True),))
 
     async def _pressed(
-        self, press: Callable[..., Awaitable[ConsentResult]], person: str, token: str
+        self,
+        press: Callable[..., Awaitable[ConsentResult]],
+        person: str,
+        token: str,
+        channel: str,
     ) -> Reply:
         try:
-            result = await press(self._owner(person), token, now_ms=self.local.clock())
+            result = await press(
+                self._owner(person), token, now_ms=self.local.clock(), channel=channel
+            )
         except StoreError as error:
             return _refused(error.error_code)
         return Reply(templates.outcome(result.outcome), outcome=result.outcome)
@@ -226,6 +241,7 @@ def _reply(events: list[Event], report: TurnReport | None) -> Reply:
         error_code=next((part.error_code for part in shown if part.error_code), None),
         report=report,
         revision=report.revision if report is not None else None,
+        shown=tuple(shown),
     )
 
 

@@ -79,6 +79,7 @@ OUTCOMES: Mapping[str, str] = MappingProxyType(
         "invalid": "這張卡片不能用，沒有改變任何東西。請再說一次。",
     }
 )
+FORGOTTEN_ALL = "我記住的全部都忘記了，也檢查過沒有留下。"
 FORGET_INCOMPLETE = "偏好已經停用，但檢查時發現還有資料沒清乾淨。我們會再處理。"
 
 _TRY_LATER = "請過一下再試。"
@@ -230,13 +231,16 @@ def outcome(name: str) -> str:
     return OUTCOMES.get(name, OUTCOMES["invalid"])
 
 
-def forgotten(remaining: int) -> str:
+def forgotten(remaining: int, *, everything: bool = False) -> str:
     """Return the answer after forgetting, from what reading back found.
 
     Args:
         remaining: How many places still held the value; 0 when it is gone everywhere.
+        everything: Whether all there was had to be forgotten, not the diet alone.
     """
-    return OUTCOMES["forgotten"] if remaining == 0 else FORGET_INCOMPLETE
+    if remaining:
+        return FORGET_INCOMPLETE
+    return FORGOTTEN_ALL if everything else OUTCOMES["forgotten"]
 
 
 def refusal(code: str) -> str:
