@@ -7,10 +7,11 @@ from typing import Any
 
 from benchmarks.evidence.worlds import NOW_MS, world
 from callbacks.evidence.arguments import check_call
-from callbacks.evidence.assembly import Inputs, assemble
+from callbacks.evidence.assembly import assemble
 from callbacks.evidence.case import CaseEvent
 from callbacks.evidence.errors import CaseMismatch, EvidenceError
 from callbacks.evidence.fence import Line, read_lines, unescape
+from callbacks.evidence.inputs import Inputs
 from callbacks.evidence.item import EvidenceItem, make_row
 from callbacks.evidence.plan import Claim, propose
 

@@ -27,11 +27,12 @@ from pathlib import Path
 from typing import Any
 
 from callbacks.evidence.admission import Asked, Reader
-from callbacks.evidence.assembly import Inputs, assemble
+from callbacks.evidence.assembly import assemble
 from callbacks.evidence.authority import AuthorityMatrix
 from callbacks.evidence.case import CaseState
 from callbacks.evidence.compression import extract
 from callbacks.evidence.contract import TaskContract
+from callbacks.evidence.inputs import Inputs
 from callbacks.evidence.item import make_row
 from callbacks.evidence.plan import Claim, make_plan
 
@@ -330,7 +331,9 @@ def track_a(question: Question, tied: list[list[float]]) -> dict[int, str]:
         case=CaseState(fields=()),
     )
     made = assemble(inputs, measure=lambda text: len(text.encode("utf-8")))
-    return {int(item.id.partition("-")[2]): item.text for item in made.packet.items}
+    return {
+        int(item.id.partition("-")[2].partition("/")[0]): item.text for item in made.packet.items
+    }
 
 
 def track_b(question: Question, tied: list[list[float]]) -> dict[int, str]:

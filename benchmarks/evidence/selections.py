@@ -12,11 +12,12 @@ from typing import Any
 from benchmarks.evidence.instances import instance
 from benchmarks.evidence.worlds import NOW_MS, measure
 from callbacks.evidence.admission import Asked, Reader
-from callbacks.evidence.assembly import Inputs, assemble
+from callbacks.evidence.assembly import assemble
 from callbacks.evidence.authority import AuthorityMatrix
 from callbacks.evidence.case import CaseState
 from callbacks.evidence.contract import TaskContract
 from callbacks.evidence.highs import select_with_highs
+from callbacks.evidence.inputs import Inputs
 from callbacks.evidence.item import make_row
 from callbacks.evidence.plan import Claim, make_plan
 from callbacks.evidence.selection import select

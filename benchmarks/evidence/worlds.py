@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from callbacks.evidence.admission import Asked, Reader
-from callbacks.evidence.assembly import Assembly, Inputs, assemble
+from callbacks.evidence.assembly import Assembly, assemble
 from callbacks.evidence.authority import AuthorityMatrix
 from callbacks.evidence.case import CaseEvent, CaseField, CaseState
 from callbacks.evidence.conflict import Duty
 from callbacks.evidence.contract import TaskContract
 from callbacks.evidence.gate import facts_of
+from callbacks.evidence.inputs import Inputs
 from callbacks.evidence.instant import utc
 from callbacks.evidence.item import Fact, make_row
 from callbacks.evidence.packet import EvidencePacket

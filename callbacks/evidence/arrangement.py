@@ -221,6 +221,9 @@ def _plan(spec: PacketSpec) -> tuple[str, ...]:
             )
         )
     lines.extend(own_line(f"excluded {one.id}: {one.reason}") for one in spec.excluded)
+    lines.extend(
+        own_line(f"not reached {one.source}: {one.why}, not needed") for one in spec.notices
+    )
     lines.append(boundary("end-plan"))
     return tuple(lines)
 

@@ -4,95 +4,25 @@ Measuring is handed in. With a counter that must be awaited, `drafts` gives each
 takes its sizes back; over a limit it goes back to selection, never to anybody's truncation.
 """
 
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from dataclasses import dataclass
 
-from callbacks.evidence.admission import Admission, Asked, Reader, Row, admit, telling
 from callbacks.evidence.arrangement import build, channel_texts, item_lines, parts
-from callbacks.evidence.authority import AuthorityMatrix, Support, support
-from callbacks.evidence.case import CaseState
-from callbacks.evidence.conflict import (
-    Conflict,
-    Duty,
-    Lookup,
-    Resolution,
-    Unknown,
-    find_conflicts,
-    resolve,
-    unknown_fields,
-    unknown_of,
-)
-from callbacks.evidence.contract import CHANNELS, Outcome, TaskContract
-from callbacks.evidence.cover import Cover, cover
-from callbacks.evidence.dependencies import MAX_CHAIN, Hop
+from callbacks.evidence.contract import CHANNELS
+from callbacks.evidence.dependencies import Hop
 from callbacks.evidence.errors import EvidenceInsufficient
+from callbacks.evidence.findings import Estimate, Findings, find, refuse_unproven
+from callbacks.evidence.inputs import Inputs
 from callbacks.evidence.item import EvidenceItem
-from callbacks.evidence.money import Money, compare
-from callbacks.evidence.packet import EvidencePacket, PacketSpec, Placed, Section, Task
-from callbacks.evidence.plan import Claim, ClaimPlan
-from callbacks.evidence.selection import (
-    DEFAULT_NODES,
-    Candidate,
-    Need,
-    Problem,
-    Selection,
-    select,
-)
-
-Estimate = Callable[[str], int]
-"""Says how large a text is, at once and without I/O, in the counter's unit."""
+from callbacks.evidence.packet import EvidencePacket
+from callbacks.evidence.selection import Candidate, Need, Problem, Selection, select
+from callbacks.evidence.specification import specify
 
 Sizes = Mapping[str, int]
 """Measured size of each channel's text, by channel."""
 
 MAX_ROUNDS = 8
 """How often a packet that measured too large goes back to selection."""
-
-
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """Everything a packet is made from.
-
-    Attributes:
-        generation: Id of the generation.
-        contract: The contract.
-        approved_sha256: Hash of the contract that was approved.
-        plan: The claims.
-        rows: Candidates as plain data.
-        reader: Who asks, with every verified name.
-        reader_id: Who asks, by an id for the packet.
-        asked: What is asked and of which time.
-        matrix: Who decides what.
-        case: The case.
-        duties: Who answers for which kind of claim or field.
-        lookups: What became of asking for kinds of claims.
-        resolutions: Owners' decisions about conflicts.
-        fallen: Ids of items whose life has ended.
-        conflict_due_ms: By when owners are to decide conflicts.
-        language: In which language the answer is rendered.
-        nodes: How many nodes selection may search.
-        chain: Most items a chain of dependencies may have.
-    """
-
-    generation: str
-    contract: TaskContract
-    approved_sha256: str
-    plan: ClaimPlan
-    rows: Iterable[Row]
-    reader: Reader
-    reader_id: str
-    asked: Asked
-    matrix: AuthorityMatrix
-    case: CaseState
-    duties: tuple[Duty, ...] = ()
-    lookups: tuple[Lookup, ...] = ()
-    resolutions: tuple[Resolution, ...] = ()
-    fallen: tuple[str, ...] = ()
-    conflict_due_ms: int | None = None
-    language: Literal["zh-Hant", "en"] = "zh-Hant"
-    nodes: int = DEFAULT_NODES
-    chain: int = MAX_CHAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,18 +110,6 @@ def _done(done: StopIteration) -> Assembly:
     return result
 
 
-@dataclass(slots=True)
-class _Found:
-    """What is known before selection."""
-
-    admission: Admission
-    items: dict[str, EvidenceItem]
-    units: dict[str, int]
-    supports: dict[str, Support] = field(default_factory=dict)
-    conflicts: dict[str, tuple[Conflict, ...]] = field(default_factory=dict)
-    covers: dict[str, Cover] = field(default_factory=dict)
-
-
 def drafts(inputs: Inputs, estimate: Estimate) -> Generator[Draft, Sizes, Assembly]:
     """Yield drafts to be measured; send the sizes of their channels back.
 
@@ -208,8 +126,8 @@ def drafts(inputs: Inputs, estimate: Estimate) -> Generator[Draft, Sizes, Assemb
     """
     inputs.contract.require(inputs.approved_sha256)
     inputs.case.check()
-    found = _find(inputs, estimate)
-    _refuse_unproven(inputs, found)
+    found = find(inputs, estimate)
+    refuse_unproven(inputs, found)
     contract = inputs.contract
     caps: dict[str, int] = {name: contract.limit(name) for name in CHANNELS}
     for round_ in range(1, MAX_ROUNDS + 1):
@@ -226,7 +144,7 @@ def drafts(inputs: Inputs, estimate: Estimate) -> Generator[Draft, Sizes, Assemb
                     "limit": contract.input_limit,
                 },
             )
-        spec = _spec(inputs, found, selection)
+        spec = specify(inputs, found, selection)
         packet = build(contract, spec, found.items)
         sizes = yield Draft(packet, channel_texts(parts(contract, spec, found.items)))
         over = {name: size - contract.limit(name) for name, size in sizes.items()}
@@ -248,7 +166,7 @@ def drafts(inputs: Inputs, estimate: Estimate) -> Generator[Draft, Sizes, Assemb
     )
 
 
-def _learn(found: _Found, names: list[str], measured: int) -> None:
+def _learn(found: Findings, names: list[str], measured: int) -> None:
     """Raise estimates that were too low, so that the same choice does not fit a second time.
 
     What a channel really measured is shared among its items by the bytes of their texts.
@@ -259,53 +177,7 @@ def _learn(found: _Found, names: list[str], measured: int) -> None:
         found.units[name] = max(found.units[name], share)
 
 
-def _find(inputs: Inputs, estimate: Estimate) -> _Found:
-    admission = admit(
-        inputs.rows,
-        reader=inputs.reader,
-        asked=inputs.asked,
-        plan=inputs.plan,
-        fallen=inputs.fallen,
-    )
-    items = {item.id: item for item in admission.items}
-    units = {
-        key: max(1, estimate("\n".join(item_lines(item, "condition"))))
-        for key, item in items.items()
-    }
-    found = _Found(admission, items, units)
-    duties = {duty.of: duty for duty in inputs.duties}
-    index: dict[str, list[str]] = {}
-    for key, item in items.items():
-        for kind in {fact.claim for fact in item.facts}:
-            index.setdefault(kind, []).append(key)
-    for claim in inputs.plan.claims:
-        offered = tuple(index.get(claim.kind, ()))
-        speaks = support(claim, items, inputs.matrix, now_ms=inputs.asked.now_ms, offered=offered)
-        conflicts = find_conflicts(
-            speaks, items, units, duties=duties, due_ms=inputs.conflict_due_ms
-        )
-        speaks, conflicts = resolve(speaks, conflicts, inputs.resolutions, dict(inputs.asked.scope))
-        found.supports[claim.id] = speaks
-        found.conflicts[claim.id] = conflicts
-        found.covers[claim.id] = cover(speaks, conflicts, items, units, bound=inputs.chain)
-    return found
-
-
-def _refuse_unproven(inputs: Inputs, found: _Found) -> None:
-    missing = [
-        claim.id
-        for claim in inputs.plan.claims
-        if claim.required
-        and not found.covers[claim.id].ways
-        and not {Outcome.UNKNOWN, Outcome.UNAVAILABLE} & set(claim.outcomes)
-    ]
-    if missing:
-        raise EvidenceInsufficient(
-            numbers={"uncovered": len(missing), "proven": 1, "reason": "no_evidence"}
-        )
-
-
-def _select(inputs: Inputs, found: _Found, caps: Mapping[str, int]) -> Selection:
+def _select(inputs: Inputs, found: Findings, caps: Mapping[str, int]) -> Selection:
     names = sorted({one for cover_ in found.covers.values() for way in cover_.ways for one in way})
     place = {name: at for at, name in enumerate(names)}
     candidates = tuple(
@@ -327,7 +199,7 @@ def _select(inputs: Inputs, found: _Found, caps: Mapping[str, int]) -> Selection
         if found.covers[claim.id].ways
     )
     limits = tuple((name, max(0, caps[name])) for name in CHANNELS)
-    return select(Problem(candidates, needs, limits), inputs.nodes)
+    return select(Problem(candidates, needs, limits, inputs.total), inputs.nodes)
 
 
 def _risk(item: EvidenceItem, now_ms: int) -> int:
@@ -337,118 +209,9 @@ def _risk(item: EvidenceItem, now_ms: int) -> int:
     return max(0, (now_ms - item.as_of_ms) * 1000 // item.ttl_ms)
 
 
-def _spec(inputs: Inputs, found: _Found, selection: Selection) -> PacketSpec:
-    claims = inputs.plan.claims
-    duties = {duty.of: duty for duty in inputs.duties}
-    lookups = {one.claim: one for one in inputs.lookups}
-    skipped = set(selection.skipped)
-    open_fields = unknown_fields(claims, inputs.case.known(), duties)
-    unknowns: list[Unknown] = list(open_fields)
-    sections: dict[str, Section] = {}
-    for claim in claims:
-        if not found.covers[claim.id].ways or claim.id in skipped:
-            unknown = unknown_of(claim, lookups.get(claim.kind), duties, now_ms=inputs.asked.now_ms)
-            unknowns.append(unknown)
-            gone = unknown.why in {"unavailable", "partial"}
-            outcome = Outcome.UNAVAILABLE if gone else Outcome.UNKNOWN
-            sections[claim.id] = Section(claim=claim.id, outcome=outcome)
-            continue
-        sections[claim.id] = _section(inputs, found, selection, claim)
-    _make_conditional(claims, sections, {name for one in open_fields for name in one.claims})
-    return PacketSpec(
-        generation=inputs.generation,
-        contract_sha256=inputs.contract.digest(),
-        task=Task(
-            reader=inputs.reader_id,
-            scope=tuple(sorted(inputs.asked.scope)),
-            asked_at_ms=inputs.asked.at_ms,
-            now_ms=inputs.asked.now_ms,
-            facts=inputs.case.current(),
-            language=inputs.language,
-        ),
-        plan=inputs.plan,
-        sections=tuple(sections[claim.id] for claim in claims),
-        unknowns=tuple(unknowns),
-        conflicts=tuple(one for claim in claims for one in found.conflicts[claim.id]),
-        excluded=telling(found.admission.excluded),
-    )
-
-
-def _section(inputs: Inputs, found: _Found, selection: Selection, claim: Claim) -> Section:
-    chosen = set(selection.chosen)
-    ways = [way for way in found.covers[claim.id].ways if way <= chosen]
-    # Of the ways that stand in the selection anyway, the smallest is the claim's.
-    way = min(ways, key=lambda one: (sum(found.units[name] for name in one), sorted(one)))
-    conflicts = found.conflicts[claim.id]
-    sides = {side for one in conflicts for side in one.sides}
-    proving = {proof.item for proof in found.supports[claim.id].proofs}
-    placed = [
-        Placed(
-            item=name,
-            role="counter" if name in sides else "evidence" if name in proving else "condition",
-        )
-        for name in way
-    ]
-    rank = {"evidence": 0, "counter": 1, "condition": 2}
-    applies: Literal["yes", "no", "open"] | None = None
-    outcome = Outcome.CONFLICT if conflicts else Outcome.SUPPORTED
-    if claim.compares:
-        applies = _applies(inputs.case, claim, found.supports[claim.id], way)
-        fact = inputs.case.fact(claim.compares)
-        doubtful = (
-            fact is not None and fact.value.kind == "money" and fact.value.tax.value == "unknown"
-        )
-        if outcome is Outcome.SUPPORTED and (applies == "open" or doubtful):
-            outcome = Outcome.CONDITIONAL
-    return Section(
-        claim=claim.id,
-        outcome=outcome,
-        items=tuple(sorted(placed, key=lambda one: (rank[one.role], one.item))),
-        applies=applies,
-    )
-
-
-def _applies(
-    case: CaseState, claim: Claim, speaks: Support, way: frozenset[str]
-) -> Literal["yes", "no", "open"]:
-    fact = case.fact(claim.compares or "")
-    proof = next((one for one in speaks.proofs if one.item in way), None)
-    if fact is None or proof is None:
-        return "open"
-    if not isinstance(fact.value, Money) or not isinstance(proof.fact.value, Money):
-        return "open"
-    sign = compare(fact.value, proof.fact.value)
-    if sign is None:
-        return "open"
-    holds = {
-        "eq": sign == 0, "gt": sign > 0, "ge": sign >= 0, "lt": sign < 0, "le": sign <= 0,
-    }[proof.fact.comparator.value]  # fmt: skip
-    return "yes" if holds else "no"
-
-
-def _make_conditional(
-    claims: tuple[Claim, ...], sections: dict[str, Section], waiting: set[str]
-) -> None:
-    """What stands on something open is conditional, along prerequisites."""
-    open_ones = set(waiting)
-    growing = True
-    while growing:
-        growing = False
-        for claim in claims:
-            section = sections[claim.id]
-            leans = claim.id in open_ones or any(
-                sections[need].outcome is not Outcome.SUPPORTED
-                for need in claim.needs
-                if need in sections
-            )
-            if leans and section.outcome is Outcome.SUPPORTED:
-                sections[claim.id] = section.model_copy(update={"outcome": Outcome.CONDITIONAL})
-                growing = True
-
-
 def _assembly(
     inputs: Inputs,
-    found: _Found,
+    found: Findings,
     selection: Selection,
     packet: EvidencePacket,
     *,
@@ -460,6 +223,7 @@ def _assembly(
     for name in found.items:
         if name not in inside:
             reasons[name] = "not_needed"
+    reasons.update(found.reduced)
     for speaks in found.supports.values():
         for name in speaks.leads:
             reasons[name] = "outside_its_duty" if name not in inside else ""

@@ -12,6 +12,9 @@ from callbacks.evidence.frozen import Frozen, Id
 from callbacks.evidence.item import EvidenceItem
 from callbacks.evidence.trust import Trust
 
+EXTRACT_RULE, SUM_RULE, SUMMARY_RULE = "extract-1", "sum-1", "summary-1"
+"""Names of the rules by which items are derived, with their versions."""
+
 _SENTENCE = re.compile(r"[^。！？；.!?;\n]*(?:[.](?=\d)[^。！？；.!?;\n]*)*[。！？；.!?;\n]*")
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?|[〇零一二兩三四五六七八九十百千萬億]{2,}")
 _UNIT = re.compile(
@@ -30,6 +33,9 @@ _CONDITION = re.compile(
     r"如果|若|倘|除非|除外|例外|但書|但|惟|僅限|仅限|前提|經.{0,8}核准|"
     r"\b(?:if|unless|except|excluding|provided|only|subject to|but|however)\b"
 )
+_OBLIGATION = re.compile(
+    r"應|应|須|须|必需|必要|務必|务必|義務|义务|\b(?:must|shall|required|obliged|have to|has to)\b"
+)
 _LEANS = re.compile(
     r"除外|例外|除非|^但|^惟|^若|不在此限|"
     r"\b(?:unless|except|excluding|excepted|provided that)\b|^(?:but|however|only|if)\b"
@@ -38,6 +44,7 @@ _RULES = {
     "number": _NUMBER,
     "unit": _UNIT,
     "negation": _NEGATION,
+    "obligation": _OBLIGATION,
     "comparator": _COMPARATOR,
     "condition": _CONDITION,
 }
@@ -72,7 +79,7 @@ def dedupe(items: Iterable[EvidenceItem]) -> tuple[tuple[EvidenceItem, ...], tup
     """
     kept: list[EvidenceItem] = []
     merges: list[Merge] = []
-    ordered = sorted(items, key=lambda one: (one.lineage.start - one.lineage.end, one.id))
+    ordered = sorted(items, key=_widest_then_shortest)
     for item in ordered:
         stands = next((one for one in kept if _stands_for(one, item)), None)
         if stands is None:
@@ -130,8 +137,8 @@ def losses(original: str, shorter: str, parties: Iterable[str] = ()) -> tuple[st
         parties: Names that must not get lost.
 
     Returns:
-        ``number``, ``unit``, ``negation``, ``comparator``, ``condition``, ``party`` as they
-        apply, sorted; nothing where nothing is lost.
+        ``number``, ``unit``, ``negation``, ``obligation``, ``comparator``, ``condition``,
+        ``party`` as they apply, sorted; nothing where nothing is lost.
     """
     found: set[str] = set()
     for kind, pattern in _RULES.items():
@@ -141,6 +148,19 @@ def losses(original: str, shorter: str, parties: Iterable[str] = ()) -> tuple[st
     if any(_fold(name) in whole and _fold(name) not in part for name in parties):
         found.add("party")
     return tuple(sorted(found))
+
+
+def tells(sentence: str, parties: Iterable[str] = ()) -> bool:
+    """Say whether a sentence holds anything that a shorter text may not lose.
+
+    Args:
+        sentence: The sentence.
+        parties: Names that must not get lost.
+    """
+    clean = _fold(sentence)
+    return any(pattern.search(clean) for pattern in _RULES.values()) or any(
+        _fold(name) in clean for name in parties
+    )
 
 
 def shortened(item: EvidenceItem, needles: Iterable[str], *, new_id: str) -> EvidenceItem | None:
@@ -163,7 +183,7 @@ def shortened(item: EvidenceItem, needles: Iterable[str], *, new_id: str) -> Evi
             "text": text,
             "content_sha256": text_digest(text),
             "lineage": item.lineage.model_copy(
-                update={"derived_from": (item.id,), "rule": "extract-1"}
+                update={"derived_from": (item.id,), "rule": EXTRACT_RULE}
             ),
         }
     )
@@ -190,7 +210,7 @@ def summary(
             "text": text,
             "content_sha256": text_digest(text),
             "lineage": item.lineage.model_copy(
-                update={"derived_from": (item.id,), "rule": "summary-1"}
+                update={"derived_from": (item.id,), "rule": SUMMARY_RULE}
             ),
         }
     )
@@ -262,10 +282,49 @@ def aggregate(
     )
 
 
+def aggregate_row(known: Aggregate, fields: Mapping[str, object]) -> dict[str, object]:
+    """Return the raw row of an item that stands for an aggregate.
+
+    Its text is the aggregate's canonical JSON: filter, ids of the rows, formula, currency, hash.
+
+    Args:
+        known: The aggregate.
+        fields: Every other field of the item; its facts are the caller's, who knows what a sum of
+            these rows means.
+
+    Raises:
+        EvidenceError: The item would not go back to the rows that count.
+    """
+    lineage = fields.get("lineage")
+    document = lineage.get("document") if isinstance(lineage, Mapping) else None
+    if not known.included:
+        raise EvidenceError("A sum of no rows is no evidence.")
+    text = known.canonical().decode()
+    return {
+        **fields,
+        "text": text,
+        "content_sha256": text_digest(text),
+        "lineage": {"document": document, "derived_from": list(known.included), "rule": SUM_RULE},
+    }
+
+
+def aggregate_of(item: EvidenceItem) -> Aggregate | None:
+    """Return the aggregate an item stands for; None where it says none, or not this one."""
+    try:
+        known = Aggregate.from_json(item.text.encode("utf-8"))
+    except EvidenceError:
+        return None
+    return known if item.lineage.derived_from == known.included else None
+
+
 def still_holds(known: Aggregate, rows: Iterable[Mapping[str, object]]) -> bool:
     """Say whether an aggregate is still what its rows give; any changed row makes it fall."""
     again = aggregate(rows, where=dict(known.where), column=known.column, currency=known.currency)
     return again == known
+
+
+def _widest_then_shortest(item: EvidenceItem) -> tuple[int, int, str]:
+    return (item.lineage.start - item.lineage.end, len(item.text), item.id)
 
 
 def _stands_for(one: EvidenceItem, other: EvidenceItem) -> bool:

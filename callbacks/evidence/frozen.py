@@ -7,6 +7,9 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 from callbacks.evidence.canonical import canonical, digest, read
 from callbacks.evidence.errors import EvidenceError
 
+ID_MAX = 128
+"""Longest id, in characters."""
+
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/\-]{0,127}$")]
 """A name the application gave: ASCII, so that it can stand in a boundary line as it is."""
 

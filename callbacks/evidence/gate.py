@@ -18,6 +18,7 @@ from callbacks.evidence.render import (
     conflict_lines,
     fact_line,
     headline,
+    notice_lines,
     open_line,
     unknown_lines,
 )
@@ -163,6 +164,7 @@ def check(
         *unknown_lines(packet, book, speech),
         *conflict_lines(packet, book, speech),
         *lines,
+        *notice_lines(packet, book, speech),
     )
     return Verdict(released=True, problems=(), expired=expired, sentences=sentences_out)
 
@@ -333,7 +335,11 @@ def _outcome(packet: EvidencePacket, expired: tuple[str, ...]) -> Outcome:
 def _has_expired(
     packet: EvidencePacket, section: Section, now_ms: int, fallen: frozenset[str]
 ) -> bool:
-    if any(placed.item in fallen for placed in section.items):
+    # What was derived from something that fell has fallen, too.
+    if any(
+        not fallen.isdisjoint((placed.item, *packet.item(placed.item).lineage.derived_from))
+        for placed in section.items
+    ):
         return True
     until = packet.expires_at_ms(section.claim)
     return until is not None and now_ms >= until

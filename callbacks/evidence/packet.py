@@ -61,6 +61,18 @@ class Section(Frozen):
     applies: Literal["yes", "no", "open"] | None = None
 
 
+class Notice(Frozen):
+    """A source that did not answer and that no claim of this task needs.
+
+    Attributes:
+        source: Which source.
+        why: What became of it.
+    """
+
+    source: Id
+    why: Literal["unavailable", "partial"]
+
+
 class PacketSpec(Frozen):
     """Everything decided about a packet, without the items' contents.
 
@@ -76,6 +88,7 @@ class PacketSpec(Frozen):
         unknowns: What is not known.
         conflicts: What contradicts.
         excluded: What does not count, and why.
+        notices: Sources that did not answer and are not needed.
     """
 
     schema_version: Literal[1] = 1
@@ -87,6 +100,7 @@ class PacketSpec(Frozen):
     unknowns: tuple[Unknown, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     excluded: tuple[Exclusion, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
     @property
     def outcome(self) -> Outcome:

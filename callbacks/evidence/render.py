@@ -17,7 +17,8 @@ class Sentence:
     """One line of an answer.
 
     Attributes:
-        about: ``headline``, ``unknown:ID``, ``conflict:ID`` or ``claim:ID:PREDICATE``.
+        about: ``headline``, ``unknown:ID``, ``conflict:ID``, ``notice:SOURCE`` or
+            ``claim:ID:PREDICATE``.
         text: The line.
         value: The value as it stands in the line; empty where there is none.
     """
@@ -46,6 +47,18 @@ def unknown_lines(packet: EvidencePacket, book: Phrasebook, language: str) -> li
             text += words["retry"].format(time=time)
         found.append(Sentence(f"unknown:{unknown.id}", text + words["stop"]))
     return found
+
+
+def notice_lines(packet: EvidencePacket, book: Phrasebook, language: str) -> list[Sentence]:
+    """Return a line for each source that did not answer and was not needed."""
+    words = PHRASES[language]
+    return [
+        Sentence(
+            f"notice:{one.source}",
+            words["notice"].format(source=book.vocabulary.label(one.source, language)),
+        )
+        for one in packet.spec.notices
+    ]
 
 
 def conflict_lines(packet: EvidencePacket, book: Phrasebook, language: str) -> list[Sentence]:

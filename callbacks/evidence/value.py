@@ -87,6 +87,15 @@ class Vocabulary(Frozen):
         """Return the id of the one word a whole text is; None where it is none or several."""
         return self.by_name.get(fold(text))
 
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Every name there is, ids among them, sorted."""
+        return tuple(sorted({name for term in self.terms for name in self._names(term)}))
+
+    def names_of(self, word: str) -> tuple[str, ...]:
+        """Return what a word is called, its id among it; its id alone where it is not known."""
+        return next((self._names(term) for term in self.terms if term.id == word), (word,))
+
     def label(self, word: str, language: str) -> str:
         """Return what a word is called in a language; its id where nothing is said."""
         for term in self.terms:

@@ -5,11 +5,11 @@
 import json
 
 from callbacks.evidence.admission import Asked, Reader
-from callbacks.evidence.assembly import Inputs
 from callbacks.evidence.authority import AuthorityMatrix
 from callbacks.evidence.case import CaseEvent, CaseField, CaseState
 from callbacks.evidence.conflict import Duty
 from callbacks.evidence.contract import TaskContract
+from callbacks.evidence.inputs import Inputs
 from callbacks.evidence.instant import parse
 from callbacks.evidence.item import make_row
 from callbacks.evidence.phrasebook import Phrasebook

@@ -159,7 +159,14 @@ def test_what_does_not_fit_is_refused_never_cut():
 
 def test_over_a_limit_it_goes_back_to_selection():
     """When the real count is over, a dearer estimate with a smaller text is chosen instead."""
-    cheap = make_row(**{**ROWS[3], "id": "SHORT", "text": "中央採購比價" + "，說明" * 3_000})
+    cheap = make_row(
+        **{
+            **ROWS[3],
+            "id": "SHORT",
+            "text": "中央採購比價" + "，說明" * 3_000,
+            "lineage": {"document": "PROC-AUTH-2025-v1", "section": "5"},
+        }
+    )
 
     def estimate(text):
         return 5 if "SHORT" in text else measure(text)
