@@ -16,7 +16,7 @@ import click
 from local_agent import chat_words as words
 from local_agent.bootstrap import build
 from local_agent.service import LocalService, Reply
-from local_agent.settings import Settings
+from local_agent.settings import OFFLINE_MODEL, Settings
 from stores.records import Card, Owner
 
 
@@ -32,6 +32,7 @@ def converse(settings: Settings, person: str) -> None:
         StoreError: The store cannot be opened.
     """
     interactive = sys.stdin.isatty()
+    wanted = None if settings.model == OFFLINE_MODEL else settings.model
     # Where the locale is not UTF-8, readline takes Chinese for commands: plain lines are better.
     if interactive and locale.getencoding().upper() == "UTF-8":
         with suppress(ImportError):  # not on every platform; without it lines are edited less well
@@ -40,7 +41,7 @@ def converse(settings: Settings, person: str) -> None:
         service = LocalService(lambda sink: build(settings, on_report=sink))
         try:
             runner.run(_start(service, person))
-            click.echo(words.greeting(None if settings.offline else settings.model))
+            click.echo(words.greeting(wanted, offline=settings.offline))
             _talk(runner, service, person, prompt=words.PROMPT if interactive else "")
         finally:
             runner.run(service.close())

@@ -12,17 +12,20 @@ NO = frozenset({"n", "no", "ｎ", "不用", "不用了", "不要"})
 FAREWELLS = frozenset({"再見", "掰掰", "拜拜", "離開", "exit", "quit", "bye"})
 
 
-def greeting(model: str | None) -> str:
+def greeting(model: str | None, *, offline: bool) -> str:
     """Return the first lines.
 
     Args:
-        model: The model's name; None where the offline rules answer.
+        model: The name of the model that was asked for; None where the offline rules were.
+        offline: Whether the offline rules answer, which they do for want of a key, too.
     """
     who = (
         "回答的是離線規則，不是語言模型；沒有東西會離開這台電腦。"
-        if model is None
+        if offline
         else f"回答的是 {model}；您說的話會送去給它。"
     )
+    if offline and model is not None:
+        who = f"LOCAL_MODEL 設了 {model}，但沒有設 GOOGLE_API_KEY，所以用不到它。\n{who}"
     return (
         "LOCAL，彰化縣的生活小幫手。\n"
         f"{who}\n"

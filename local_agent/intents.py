@@ -27,7 +27,8 @@ _FORGET = re.compile(
     r"(?:忘記|忘掉|忘了|刪除|刪掉|清除|清掉|取消).{0,6}?(?:偏好|飲食|我吃|習慣|記憶|設定|我的資料|記住的)"
     r"|(?:偏好|飲食習慣|記住的|記憶)(?:都|給|請|幫我|全部|也)*(?:忘記|忘掉|忘了|刪|清|取消|不要記)"
     r"|(?:別|不要|不用|不必)再?(?:幫我)?記(?:住|得|下)?我?"
-    r"|^(?:請)?忘(?:記|掉)(?:我|它|吧)?[。！!]?$"
+    r"|^請?(?:把我?)?(?:全部|所有的?|一切|通通|統統)?(?:都|給我|幫我)?(?:忘記|忘掉|清除|刪除)"
+    r"(?:我|它|吧|全部|所有|一切|通通)?(?:的?(?:東西|事情?|資料))?[。！!]?$"
 )
 _REMEMBER = re.compile(
     r"幫我記|(?<!我)(?:記住|記下)|記起來|(?<!我)(?<!還)(?:記得)我|請記得|(?:別|不要)忘(?:記|了)我"
@@ -60,6 +61,7 @@ _POINTS_BACK = re.compile(
     r"剛才|剛剛|那個?(?:鄉鎮|鄉|鎮|地方|區域?)|那邊|那裡|那裏|那兒|上次說的|前面說的|同一?個?地方|"
     r"同一個(?:鄉|鎮)|(?:一樣|同樣)的地方|原來的地方"
 )
+_AGAIN = re.compile(r"再(?:找|查|來)一?(?:家|間|個)|別家|換一?家")
 _GOES_ON = re.compile(r"再找|再查|再來|還有|別家|別的|另外|其他|換一家|附近|這附近|呢[?？。]?$")
 
 
@@ -101,6 +103,8 @@ def understand(message: str, past: Past | None = None) -> Plan:
         return _help("greeting" if _GREETING.search(text) else "features")
     if subject is None and past.tool is not None and _continues(text):
         subject = past.tool
+    if subject is None and _AGAIN.search(text):
+        return _help("which_area")  # what came before is over, or was never said
     if subject not in {PLACES, EVENTS}:
         return _help(subject or "other")
     if names_elsewhere(text):

@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="a new folder for the report")
     out: Path = parser.parse_args(argv).out
     if out.exists() or out.is_symlink():
-        print("OUTPUT_EXISTS: The output folder exists already; name a new one.", file=sys.stderr)
+        print("The output folder exists already; name a new one. [OUTPUT_EXISTS]", file=sys.stderr)
         return 2
     try:
         (out / "live").mkdir(parents=True)

@@ -172,6 +172,15 @@ def test_a_conversation_remembers_and_forgets(run, typed):
     assert out.endswith(f"{chat_words.NO_CARD}\n\n{chat_words.GOODBYE}\n")
 
 
+def test_a_model_without_a_key_is_said(run, typed, monkeypatch):
+    """Where a model was named but no key is set, the first lines say why rules answer."""
+    monkeypatch.setenv("LOCAL_MODEL", "gemini-3.8-flash")
+    typed("再見\n")
+    status, out, _ = run("chat")
+    assert status == 0
+    assert "LOCAL_MODEL 設了 gemini-3.8-flash，但沒有設 GOOGLE_API_KEY" in out
+
+
 def test_a_conversation_goes_on_where_it_was(run, typed):
     """The window outlives the process: the town is still known in the next conversation."""
     typed("花壇有什麼吃的？\n再見\n鹿港有什麼吃的？\n")

@@ -72,6 +72,7 @@ def help_about(reason):
         ("你會什麼功能", help_about("features")),
         ("", help_about("other")),
         ("那彰化市呢？", help_about("other")),
+        ("再找一家", help_about("which_area")),
     ],
 )
 def test_searches_and_help(message, expected):
@@ -124,6 +125,9 @@ def test_pointing_back_to_nothing_asks_for_the_town():
         ("忘記我的飲食偏好", manage("forget")),
         ("請把我的偏好刪掉", manage("forget")),
         ("忘記我", manage("forget")),
+        ("忘記全部", manage("forget")),
+        ("全部都忘記", manage("forget")),
+        ("請清除所有資料", manage("forget")),
         ("不要記住我吃素", manage("forget")),
         ("把我的飲食偏好改成奶素", manage("change", "lacto")),
         ("我忘記帶錢包，花壇有什麼吃的", places("花壇鄉")),
