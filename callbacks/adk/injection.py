@@ -1,14 +1,14 @@
 """Consented preferences: filled in where a tool runs, taken out again before anybody looks.
 
-ADK hands `before_tool` a deep copy of the model's arguments, so what is filled in there reaches
-the tool but neither the stored call nor the next request; the span of the call is recorded after
-`after_tool`, so what is taken out there is in no span (docs/architecture.md, "What ADK gives us").
+The values go into a copy of the arguments that the tool alone gets (callbacks.adk.toolgate), and
+what it gives, writes or raises is cleaned before it leaves the tool.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -101,49 +101,79 @@ class Filled:
         return tuple(sorted(found, key=lambda spelling: (-len(spelling), spelling)))
 
 
-@dataclass(frozen=True)
-class Running:
-    """A call between before_tool and after_tool.
+@dataclass
+class PrivateState:
+    """The session's state from before the private tools that are running now.
 
-    Attributes:
-        filled: What it runs with.
-        state: A deep copy of the session's state before it ran, for a tool whose results are
-            private; what such a tool writes there may differ with what was remembered, so it is
-            put back.
+    What a tool with private results writes there may differ with what was remembered, so it is
+    put back. Those that run at the same time share one copy: a copy made while another one runs
+    would hold what that one wrote.
     """
 
-    filled: Filled
-    state: Mapping[str, Any] | None = field(default=None, repr=False)
+    running: int = 0
+    before: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    def leave(self, actions: EventActions, live: dict[str, Any]) -> None:
-        """Take what was filled in out of everything a tool writes besides its result.
+    def enter(self, live: Mapping[str, Any]) -> None:
+        """Keep the state when the first of them starts."""
+        if not self.running:
+            self.before = deepcopy(dict(live))
+        self.running += 1
 
-        Args:
-            actions: What will be persisted with the tool's response; changed in place.
-            live: The session's state, which the next instruction may be made of; changed in place.
-        """
-        filled = self.filled
-        if self.state is not None:
-            actions.state_delta.clear()
-            live.clear()
-            live.update(self.state)
-        elif filled.secrets:
-            for written in (actions.state_delta, live):
-                for key, value in list(written.items()):
-                    clean = _scrub_text(key, filled)
-                    if clean != key:
-                        del written[key]
-                    written[clean] = _withhold(value, filled)
-        if filled.secrets:
-            actions.artifact_delta = {
-                _scrub_text(name, filled): version
-                for name, version in actions.artifact_delta.items()
-            }
-            if actions.transfer_to_agent and _holds(actions.transfer_to_agent, filled):
-                actions.transfer_to_agent = None
-            for wish in actions.requested_tool_confirmations.values():
-                wish.hint = _scrub_text(wish.hint or "", filled)
-                wish.payload = _withhold(wish.payload, filled)
+    def leave(self, live: dict[str, Any]) -> None:
+        """Put the state back when one of them ends."""
+        self.running -= 1
+        live.clear()
+        live.update(deepcopy(self.before))
+        if not self.running:
+            self.before = {}
+
+
+_WRITTEN = frozenset({"state_delta", "artifact_delta", "requested_tool_confirmations"})
+"""Fields of a tool's actions that are cleaned entry by entry; others go whole."""
+
+_SHOWN = ("render_ui_widgets", "set_model_response", "agent_state")
+"""Fields of a tool's actions that are results like the one it returns."""
+
+
+def clean_actions(
+    actions: EventActions, live: dict[str, Any], filled: Filled, *, private: bool
+) -> None:
+    """Take what was filled in out of everything a tool writes besides its result.
+
+    Args:
+        actions: What will be persisted with the tool's response; changed in place.
+        live: The session's state, which the next instruction may be made of; changed in place.
+        filled: What the tool ran with.
+        private: Whether the tool's results are private, so that all it wrote goes.
+    """
+    if private:
+        actions.state_delta.clear()
+        for name in _SHOWN:
+            _reset(actions, name)
+    if not filled.secrets:
+        return
+    for written in (actions.state_delta, live):
+        for key, value in list(written.items()):
+            clean = _scrub_text(key, filled)
+            if clean != key:
+                del written[key]
+            written[clean] = _withhold(value, filled)
+    actions.artifact_delta = {
+        _scrub_text(name, filled): version for name, version in actions.artifact_delta.items()
+    }
+    for wish in actions.requested_tool_confirmations.values():
+        wish.hint = _scrub_text(wish.hint or "", filled)
+        wish.payload = _withhold(wish.payload, filled)
+    for name in type(actions).model_fields:
+        value = getattr(actions, name)
+        if name not in _WRITTEN and value and _withhold(value, filled) is not value:
+            _reset(actions, name)
+
+
+def _reset(actions: EventActions, name: str) -> None:
+    field_ = type(actions).model_fields.get(name)
+    if field_ is not None:
+        setattr(actions, name, field_.get_default(call_default_factory=True))
 
 
 def is_open(value: Any) -> bool:
@@ -168,7 +198,8 @@ def fill(
     Returns:
         The proposed and the effective arguments, and what must be taken out afterwards.
     """
-    effective = dict(proposed)
+    # The tool may write into what it is given; nobody outside holds this copy.
+    effective = _copied(dict(proposed))
     arguments: list[str] = []
     secrets: list[str] = []
     neutral: list[str] = []
@@ -245,8 +276,11 @@ def _scrub(value: Any, filled: Filled, *, drop: bool) -> Any:
     return _scrub(to_jsonable_python(value, bytes_mode="base64"), filled, drop=drop)
 
 
-def _holds(text: str, filled: Filled) -> bool:
-    return _scrub_text(text, filled, drop=False) != text
+def _copied(value: Any) -> Any:
+    """Copy the containers of JSON; what else a callback may have put in stays what it is."""
+    if type(value) is dict:
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if type(value) is list else value
 
 
 def _scrub_text(text: str, filled: Filled, *, drop: bool = False) -> str:

@@ -19,6 +19,7 @@ from google.adk.flows.llm_flows import contents as adk_contents
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.google_llm import Gemini
 from google.adk.models.llm_request import LlmRequest
+from google.adk.workflow._errors import NodeInterruptedError
 from google.genai import types
 
 try:
@@ -28,6 +29,8 @@ except ImportError:  # ADK before 2.13 keeps the rule in a tuple of types
     def _is_id_pairing_model(model: BaseLlm) -> bool:
         return isinstance(model, adk_contents._id_pairing_model_types())
 
+
+__all__ = ["NodeInterruptedError"]
 
 _REMOTE_AGENT = "google.adk.agents.remote_a2a_agent"
 

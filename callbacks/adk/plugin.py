@@ -259,17 +259,7 @@ class ContextBudgetPlugin(BasePlugin):
         async def before_tool(
             tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
         ) -> dict[str, Any] | None:
-            return await self._tools.before(tool.name, args, tool_context)
-
-        async def after_tool(
-            tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, tool_response: Any
-        ) -> Any:
-            return await self._tools.after(tool.name, args, tool_context, tool_response)
-
-        async def on_tool_error(
-            tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, error: Exception
-        ) -> dict[str, Any] | None:
-            return self._tools.on_error(tool.name, args, tool_context)
+            return await self._tools.before(tool, tool_context)
 
         async def after_agent(callback_context: CallbackContext) -> types.Content | None:
             context = invocation_of(callback_context)
@@ -284,8 +274,6 @@ class ContextBudgetPlugin(BasePlugin):
             "before_model_callback": self.before_model_callback,
             "after_model_callback": self.after_model_callback,
             "before_tool_callback": before_tool,
-            "after_tool_callback": after_tool,
-            "on_tool_error_callback": on_tool_error,
             "after_agent_callback": after_agent,
         }
 
@@ -348,30 +336,8 @@ class ContextBudgetPlugin(BasePlugin):
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
-        """Fill in what the person consented to, in the tool's own copy of the arguments."""
-        return await self._tools.before(tool.name, tool_args, tool_context)
-
-    async def after_tool_callback(
-        self,
-        *,
-        tool: BaseTool,
-        tool_args: dict[str, Any],
-        tool_context: ToolContext,
-        result: Any,
-    ) -> Any:
-        """Take the filled values out again, check the revision, note the projection."""
-        return await self._tools.after(tool.name, tool_args, tool_context, result)
-
-    async def on_tool_error_callback(
-        self,
-        *,
-        tool: BaseTool,
-        tool_args: dict[str, Any],
-        tool_context: ToolContext,
-        error: Exception,
-    ) -> dict[str, Any] | None:
-        """Take the values out; where one was filled in, withhold the error's text too."""
-        return self._tools.on_error(tool.name, tool_args, tool_context)
+        """Let the tool run behind the gate, or refuse; the rest happens in the tool itself."""
+        return await self._tools.before(tool, tool_context)
 
     async def on_event_callback(
         self, *, invocation_context: InvocationContext, event: Event

@@ -25,6 +25,13 @@ SENTENCES: Mapping[str, str] = {
     "MODEL_NOT_GATED": (
         "An agent of this app calls a model that cannot be measured, so the turn was not run."
     ),
+    "TOOL_NOT_GATED": (
+        "A tool of this app cannot be run behind the gate, so the turn was stopped."
+    ),
+    "PREFERENCE_IN_PROMPT": (
+        "A remembered preference would have stood in a prompt, so the turn was stopped."
+    ),
+    "RAW_PAST_KEPT": ("This app brings past sentences into requests, so the turn was not run."),
     "ANSWER_WITHOUT_CALL": "That request is no longer waiting for an answer; please ask anew.",
     "PREFERENCE_CHANGED": "A preference was just changed or forgotten; please ask once more.",
     "CONVERSATION_CHANGED": "This conversation moved on in the meantime; please ask once more.",

@@ -1,22 +1,27 @@
-"""Tool calls: consent filled in before, taken out after, what they settled noted."""
+"""Tool calls: consent filled in where a tool runs, taken out again, what it settled noted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
-from callbacks.adk.injection import RECEIPT, Filled, Preference, Running, fill, scrub
+from callbacks.adk.injection import RECEIPT, Filled, Preference, clean_actions, fill, scrub
 from callbacks.adk.internals import invocation_of
 from callbacks.adk.keeper import TurnKeeper, failed
 from callbacks.adk.refusal import Refusal, RefusalText
 from callbacks.adk.report import PrivateResult, ToolRecord
+from callbacks.adk.toolgate import RunTool, arm, gate_tool, without_content
+from callbacks.adk.tree import PreferenceInPrompt, ToolNotGated, asks_model
 from callbacks.adk.turn import Turn
 from callbacks.context.projecting import FieldProjector
 from callbacks.context.projection import Projection
 from callbacks.context.schema import ContextSchema
+from stores.records import Preferences
 
 Projector = Callable[[Mapping[str, Any], Mapping[str, Any]], Projection | None]
 """(proposed arguments, result) -> what the exchange leaves behind, or None."""
@@ -28,7 +33,9 @@ Projectors = Mapping[str, Projector | FieldProjector]
 class ToolCalls:
     """What happens around each running tool.
 
-    A call is known by its own context object: models may give one id to two calls.
+    A call is known by its own context object: models may give one id to two calls. Whether it may
+    run is decided in a callback, while others can still answer in its place; all else happens in
+    the tool itself, so that no callback, span or log of anybody's sees a value.
     """
 
     def __init__(
@@ -55,98 +62,135 @@ class ToolCalls:
             tool: _bound(projector, schema) for tool, projector in projectors.items()
         }
         self._private = frozenset(private_results)
-        self._guarded = self._private.union(*(p.fills for p in self._preferences))
+        self._filled = frozenset(tool for tool, _ in filled)
         self._sentence = sentence
 
-    async def before(
-        self, tool: str, tool_args: dict[str, Any], tool_context: ToolContext
-    ) -> dict[str, Any] | None:
-        """Fill in what the person consented to; a result instead of the tool when refused."""
+    async def before(self, tool: BaseTool, tool_context: ToolContext) -> dict[str, Any] | None:
+        """Let a tool run with what the person consented to; a result instead when refused.
+
+        Nothing is filled in yet: other callbacks and a question for confirmation come after this,
+        and see the arguments as the model gave them.
+        """
         context = invocation_of(tool_context)
         try:
             turn = await self._keeper.open(context)
             if turn.root.refusal is not None:
                 return turn.root.refusal.as_tool_result(self._sentence)
             remembered = await self._keeper.preferences(turn)
+            self._gate(tool)
         except Exception as error:  # noqa: BLE001 - the store failed or moved on: the tool does not run
             turn = self._keeper.stateless(context)
             return turn.refuse(failed(error)).as_tool_result(self._sentence)
-        filled = fill(self._preferences, remembered, tool, tool_args)
-        state = context.session.state if tool in self._private else None
-        turn.running[id(tool_context)] = (tool_context, Running(filled, deepcopy(state)))
+        arm(tool_context, partial(self._run, _Call(turn, tool, remembered)))
+        return None
+
+    def _gate(self, tool: BaseTool) -> None:
+        if tool.name in self._filled and asks_model(tool):
+            raise PreferenceInPrompt([tool.name])
+        if not gate_tool(tool):
+            raise ToolNotGated([tool.name])
+
+    async def _run(
+        self, call: _Call, run: RunTool, args: dict[str, Any], tool_context: ToolContext
+    ) -> Any:
+        """Run one call, innermost; what leaves holds nothing that was filled in."""
+        turn, tool, name = call.turn, call.tool, call.tool.name
+        filled = fill(self._preferences, call.remembered, name, args)
         turn.root.report.tool_calls.append(
             ToolRecord(
-                tool=tool,
+                tool=name,
                 proposed_arguments=filled.proposed,
                 effective_arguments=filled.effective,
                 preference_origin=filled.origin,
                 memory_revision=None if turn.owner is None else turn.revision,
             )
         )
-        tool_args.update(filled.effective)
+        private = name in self._private
         self._keeper.enter_tool(turn)
-        return None
-
-    async def after(
-        self, tool: str, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
-    ) -> Any:
-        """Take the filled values out again, check the revision, note the projection."""
-        turn = self._keeper.find(invocation_of(tool_context))
-        filled = self._leave(turn, tool_args, tool_context)
-        if turn is None or filled is None:
-            # Fail closed: somebody else answered, or this call is not known, so nobody can say
-            # what its result holds. Our own refusals and withheld errors come by here too.
-            if tool in self._guarded and not self._is_ours(result):
-                return Refusal("TOOL_FAILED").as_tool_result(self._sentence)
-            return None
+        try:
+            if private or filled.arguments:
+                ran = await self._run_guarded(turn, filled, private, run, tool_context)
+            else:
+                result = await run(args=args, tool_context=tool_context)
+                ran = _Ran(result, result)
+        finally:
+            self._keeper.leave_tool(turn)
+        if ran.failure is not None:
+            return ran.failure.as_tool_result(self._sentence)
         try:
             await self._keeper.preferences(turn)
-            clean = scrub(result, filled) if filled.arguments or tool in self._private else result
-            if isinstance(clean, Mapping) and tool not in self._private:
-                # What was filled in is no ground: the person did not say it here.
-                self._keeper.returned(turn, tool, clean)
-            projector = self._projectors.get(tool)
-            if projector is not None and isinstance(clean, Mapping):
-                noted = projector(filled.proposed, clean)
+            if isinstance(ran.clean, Mapping):
+                if not private:
+                    # What was filled in is no ground: the person did not say it here.
+                    self._keeper.returned(turn, name, ran.clean)
+                projector = self._projectors.get(name)
+                noted = projector(filled.proposed, ran.clean) if projector is not None else None
                 if noted is not None:
                     self._keeper.note(turn, noted)
-            if tool in self._private:
-                turn.root.report.private_results.append(
-                    PrivateResult(tool, filled.effective, result)
-                )
-                return dict(RECEIPT)
-            return clean if filled.arguments else None
-        except Exception as error:  # noqa: BLE001 - a result that could not be made safe does not leave
+        except Exception as error:  # noqa: BLE001 - a result that may not be used does not leave
             return turn.refuse(failed(error)).as_tool_result(self._sentence)
+        if not private or (tool.is_long_running and not ran.result):
+            # Nothing from a long-running tool says that its answer comes later.
+            return ran.clean
+        report = turn.root.report
+        report.private_results.append(PrivateResult(name, filled.effective, ran.result))
+        return dict(RECEIPT)
 
-    def on_error(
-        self, tool: str, tool_args: dict[str, Any], tool_context: ToolContext
-    ) -> dict[str, Any] | None:
-        """Take the values out; where one was filled in, withhold the error's text too."""
-        turn = self._keeper.find(invocation_of(tool_context))
-        filled = self._leave(turn, tool_args, tool_context)
-        if filled is None or not (filled.arguments or tool in self._private):
-            return None
-        return Refusal("TOOL_FAILED").as_tool_result(self._sentence)
+    async def _run_guarded(
+        self, turn: Turn, filled: Filled, private: bool, run: RunTool, tool_context: ToolContext
+    ) -> _Ran:
+        """Run a call that holds private things, and clean all that it leaves."""
+        actions, live = tool_context.actions, invocation_of(tool_context).session.state
+        stopped: BaseException | None = None
+        failure: Refusal | None = None
+        result = clean = None
+        try:
+            if private:
+                turn.private_state.enter(live)
+        except Exception as error:  # noqa: BLE001 - what could not be put back is not let happen
+            return _Ran(None, None, turn.refuse(failed(error)))
+        try:
+            result = await run(args=filled.effective, tool_context=tool_context)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, its text and traceback hold values
+            stopped, failure = without_content(error), Refusal("TOOL_FAILED")
+        try:
+            if failure is None:
+                # Before its other writings are cleaned: a generator runs only now.
+                clean = scrub(result, filled)
+        except Exception as error:  # noqa: BLE001 - what cannot be made safe does not leave
+            failure = turn.refuse(failed(error))
+        except BaseException as error:  # noqa: BLE001 - as above
+            stopped, failure = without_content(error), Refusal("TOOL_FAILED")
+        try:
+            if private:
+                turn.private_state.leave(live)
+            clean_actions(actions, live, filled, private=private)
+        except Exception as error:  # noqa: BLE001 - nothing it wrote may stay where that cannot be told
+            actions.state_delta.clear()
+            live.clear()
+            failure = turn.refuse(failed(error))
+        if stopped is not None:
+            # Outside of every `except`, so that it has no context.
+            raise stopped
+        return _Ran(result, clean, failure)
 
-    def _is_ours(self, result: Any) -> bool:
-        """Tell a result that this package gave instead of a tool's own."""
-        code = result.get("error_code") if isinstance(result, Mapping) else None
-        return isinstance(code, str) and result == Refusal(code).as_tool_result(self._sentence)
 
-    def _leave(
-        self, turn: Turn | None, tool_args: dict[str, Any], tool_context: ToolContext
-    ) -> Filled | None:
-        self._keeper.leave_tool(turn)
-        known = turn.running.pop(id(tool_context), None) if turn is not None else None
-        if known is None:
-            return None
-        running = known[1]
-        tool_args.clear()
-        tool_args.update(running.filled.proposed)
-        if running.filled.arguments or running.state is not None:
-            running.leave(tool_context.actions, invocation_of(tool_context).session.state)
-        return running.filled
+@dataclass(frozen=True)
+class _Call:
+    """A call that may run, with what the person consented to."""
+
+    turn: Turn
+    tool: BaseTool
+    remembered: Preferences | None = field(repr=False)
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """What a call gave: as the tool gave it, without what was filled in, or a failure."""
+
+    result: Any = field(repr=False)
+    clean: Any = field(repr=False)
+    failure: Refusal | None = None
 
 
 def _bound(projector: Projector | FieldProjector, schema: ContextSchema) -> Projector:

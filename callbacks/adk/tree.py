@@ -19,6 +19,7 @@ from google.adk.agents.sequential_agent import SequentialAgent
 from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
 from google.adk.models.base_llm import BaseLlm
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.workflow import BaseNode
@@ -37,20 +38,45 @@ _KINDS: tuple[tuple[type, str], ...] = (
 _UPWARD = frozenset({"parent_agent"})
 
 
-class ModelNotGated(ContextError, ValueError):
-    """Something of an agent tree would call a model that nothing measures.
+class WiringRefused(ContextError, ValueError):
+    """An app cannot be wired as it is.
 
-    The names are those of agents and tools, its author's own words.
+    The names are those of its agents and tools, its author's own words.
     """
 
-    error_code = "MODEL_NOT_GATED"
-    sentence = "An agent tree calls a model that cannot be measured."
-
     def __init__(self, names: Collection[str]) -> None:
-        """Name what cannot be gated."""
+        """Name what stands in the way."""
         listed = ", ".join(names)
-        super().__init__(f"These call a model that cannot be measured: {listed}.")
+        super().__init__(f"{self.sentence.removesuffix('.')}: {listed}.")
         self.numbers = {"names": listed}
+
+
+class ModelNotGated(WiringRefused):
+    """Something of an agent tree would call a model that nothing measures (invariant 1)."""
+
+    error_code = "MODEL_NOT_GATED"
+    sentence = "These call a model that cannot be measured."
+
+
+class ToolNotGated(WiringRefused):
+    """A tool's class allows no gate around its run (invariant 6)."""
+
+    error_code = "TOOL_NOT_GATED"
+    sentence = "These tools cannot be run behind the gate."
+
+
+class PreferenceInPrompt(WiringRefused):
+    """A preference would be filled into what asks a model (invariant 6)."""
+
+    error_code = "PREFERENCE_IN_PROMPT"
+    sentence = "A preference fills these, which ask a model, so its value would stand in a prompt."
+
+
+class RawPastKept(WiringRefused):
+    """Something of an app brings past sentences into requests (invariant 4)."""
+
+    error_code = "RAW_PAST_KEPT"
+    sentence = "These bring past sentences into requests."
 
 
 @dataclass(frozen=True)
@@ -105,6 +131,12 @@ def name_of(thing: object) -> str:
     """Return a thing's name, or its class's where it has none."""
     name = getattr(thing, "name", None)
     return name if isinstance(name, str) and name else type(thing).__name__
+
+
+def asks_model(tool: object) -> bool:
+    """Tell whether a tool hands its arguments to an agent or a node as its input."""
+    inner = (getattr(tool, "agent", None), getattr(tool, "node", None))
+    return isinstance(tool, AgentTool) or any(isinstance(i, BaseAgent | BaseNode) for i in inner)
 
 
 def _kind(thing: object) -> str:

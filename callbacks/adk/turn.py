@@ -7,9 +7,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from google.adk.models.llm_request import LlmRequest
-from google.adk.tools.tool_context import ToolContext
 
-from callbacks.adk.injection import Running
+from callbacks.adk.injection import PrivateState
 from callbacks.adk.refusal import Refusal
 from callbacks.adk.report import TurnReport
 from callbacks.context.listing import Entry
@@ -40,6 +39,7 @@ class Turn:
         listed: The last list that a tool gave in this turn.
         nested: Opened inside a tool of another turn (AgentTool): it shares the outer turn's
             owner and revision, sees no history of its own and leaves its projections there.
+        private_state: The session's state as it was before tools whose results are private.
         calls: What the person's turn may still ask of a count service, in the root turn.
         sent: The request that left last, until its prompt was measured.
     """
@@ -57,7 +57,7 @@ class Turn:
     replayed: bool = False
     refusal: Refusal | None = None
     outer: Turn | None = None
-    running: dict[int, tuple[ToolContext, Running]] = field(default_factory=dict)
+    private_state: PrivateState = field(default_factory=PrivateState)
     calls: CallAllowance = field(default_factory=CallAllowance)
     sent: CountRequest | None = None
 
