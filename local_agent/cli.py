@@ -1,4 +1,4 @@
-"""The command `local-agent`: a demo, a conversation, the settings.
+"""The command `local-agent`: a demo, a conversation, the service on LINE, the settings.
 
 Only click is imported here. ADK takes seconds to import, so each command imports what it needs
 when it runs: `--help` and `--version` answer at once.
@@ -16,7 +16,7 @@ from typing import NoReturn
 
 import click
 
-from local_agent import privacy
+from local_agent import privacy, serving
 
 FAILED, BAD_INPUT, STOPPED = 1, 2, 130
 """Exit statuses: something failed; what was asked cannot be done; Ctrl-C."""
@@ -25,6 +25,7 @@ _BAD_INPUT_CODES = frozenset(
     {
         "CATALOG_INVALID",
         "COMMAND_INVALID",
+        "EVENT_NOT_DEAD",
         "INVALID_STORE_INPUT",
         "OUTPUT_EXISTS",
         "SETTINGS_INVALID",
@@ -65,7 +66,9 @@ def command() -> None:
       local-agent demo --out out/demo     five turns three ways, then two drills;
                                           open out/demo/report.html afterwards
       local-agent chat                    talk to LOCAL here: 花壇有什麼吃的？
+      local-agent serve                   answer on LINE; `local-agent inbox` looks after it
       local-agent settings                what is set, and by which variable
+      local-agent doctor                  is everything there, and does it work?
       local-agent privacy --help          what is held of a person: show, export, forget, erase
       local-agent keys rotate             lock remembered values by the newest key
 
@@ -158,8 +161,44 @@ def settings(*, as_json: bool) -> None:
         click.echo(line)
 
 
+@command.command()
+@click.option("--live", is_flag=True, help="Also ask LINE whose token this is.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of lines.")
+def doctor(*, live: bool, as_json: bool) -> None:
+    """Check settings, keys, packages, store, clock, catalogue and the LINE channel.
+
+    One line a check: ok, warn or fail, and what to do. It changes nothing: what is written to the
+    store to try it is rolled back. The exit status is 0 unless a check failed.
+
+    \b
+    Examples:
+      local-agent doctor
+      local-agent doctor --live --json
+    """  # noqa: D301 - click reads this escape
+    import asyncio  # noqa: PLC0415 - see the module's docstring
+    import time  # noqa: PLC0415 - as above
+
+    from local_agent.doctor import examine  # noqa: PLC0415 - imports SQLAlchemy
+
+    checks = asyncio.run(examine(live=live, clock=lambda: time.time_ns() // 1_000_000))
+    healthy = all(check.status != "fail" for check in checks)
+    if as_json:
+        told = {"ok": healthy, "checks": [check.as_dict() for check in checks]}
+        click.echo(json.dumps(told, ensure_ascii=False, indent=2))
+    else:
+        width = max(len(check.name) for check in checks)
+        for check in checks:
+            advice = f"  -> {check.advice}" if check.advice else ""
+            click.echo(f"{check.status:4}  {check.name:{width}}  {check.found}{advice}")
+    if not healthy:
+        raise click.exceptions.Exit(FAILED)
+
+
 command.add_command(privacy.privacy)
 command.add_command(privacy.keys)
+command.add_command(serving.serve)
+command.add_command(serving.work)
+command.add_command(serving.inbox)
 
 
 def _settings_rows() -> list[tuple[str, str, str]]:

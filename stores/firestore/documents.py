@@ -118,6 +118,32 @@ class Documents:
             raise SchemaTooNew(found=version, known=SCHEMA)
         self._ready = True
 
+    async def look(self, name: str) -> tuple[int | None, int]:
+        """Write a document of this name, read it, delete it; begin nothing else.
+
+        Returns:
+            The version of the schema, None where there is none yet; the server's time in Unix
+            milliseconds.
+        """
+        root = self._open().document("stores", self._namespace)
+        written = root.collection("probes").document(name)
+
+        async def look() -> tuple[int | None, int]:
+            schema = await root.get(retry=None, timeout=RPC_SECONDS)
+            made = await written.create({"name": name}, retry=None, timeout=RPC_SECONDS)
+            try:
+                there = await written.get(retry=None, timeout=RPC_SECONDS)
+            finally:
+                await written.delete(retry=None, timeout=RPC_SECONDS)
+            if not there.exists or there.get("name") != name:
+                raise StoreUnavailable(
+                    "What was written to the store was not there.", reason="lost"
+                )
+            clock_ms = int(made.update_time.timestamp() * 1000)
+            return int(schema.get("schema")) if schema.exists else None, clock_ms
+
+        return await self._ask(look)
+
     async def read(
         self, owner: Owner, fields: Iterable[str] | None = None, *, window: bool = False
     ) -> tuple[Person, dict[str, Any] | None]:

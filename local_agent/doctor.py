@@ -1,0 +1,359 @@
+"""`local-agent doctor`: is everything there that this configuration needs, and does it work?
+
+One line a check. It changes nothing: keys that are not there yet are not made, no schema is
+migrated, and what is written to the store to try it is rolled back. LINE is asked with `--live`
+alone.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import SecretStr
+
+from local_agent.catalog import CatalogError, load_catalog
+from local_agent.settings import (
+    MIN_KEY_BYTES,
+    Settings,
+    SettingsError,
+    load_settings,
+    variable_of,
+)
+from stores.errors import SchemaTooNew, StoreError
+from stores.probe import Probe, probe
+
+Status = Literal["ok", "warn", "fail"]
+
+SKEW_WARN_MS: Final = 2_000
+"""Above it, times in logs and the age of a reply token (a minute) can no longer be trusted."""
+
+SKEW_FAIL_MS: Final = 60_000
+"""Above it, consent cards (five minutes) and windows run out at the wrong time."""
+
+_FEW_CHARACTERS: Final = 8
+"""A key of fewer different bytes than this was typed, not drawn."""
+
+_CHANNEL_SECRET_LENGTH: Final = 32
+"""Of the channel secrets that LINE issues: 32 hexadecimal digits."""
+
+_ALWAYS: Final = ("google-adk", "google-genai", "sqlalchemy", "aiosqlite", "cryptography")
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one look found.
+
+    Attributes:
+        name: Of the check, as in docs/deploy.md.
+        status: `ok`; `warn`, it works here and may not do elsewhere; `fail`, it does not work.
+        found: What is there, without any secret or value.
+        advice: What to do; empty where there is nothing to do.
+    """
+
+    name: str
+    status: Status
+    found: str
+    advice: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        """Return it as plain data."""
+        return asdict(self)
+
+
+async def examine(*, live: bool, clock: Callable[[], int]) -> list[Check]:
+    """Look at everything.
+
+    Args:
+        live: Whether LINE is asked whose token this is.
+        clock: Milliseconds since the epoch.
+    """
+    try:
+        settings = load_settings()
+    except SettingsError as error:
+        return [Check("settings", "fail", str(error), "See docs/settings.md.")]
+    checks = [_settings(settings), *_extras(settings), _model(settings), *_keys(settings)]
+    checks.append(_catalogue(settings))
+    checks.extend(await _store(settings, clock))
+    checks.append(_line(settings))
+    if live:
+        checks.append(await _bot(settings))
+    return checks
+
+
+def _settings(settings: Settings) -> Check:
+    given = sorted(variable_of(name) for name in settings.model_fields_set)
+    return Check("settings", "ok", f"{len(given)} set: {', '.join(given) or 'defaults alone'}")
+
+
+def _extras(settings: Settings) -> Iterator[Check]:
+    url = settings.database_url.get_secret_value()
+    needed = {
+        "line-bot-sdk": settings.line_channel_secret is not None,
+        "asyncpg": url.startswith("postgresql"),
+        "google-cloud-firestore": url.startswith("firestore"),
+    }
+    extra_of = {
+        "line-bot-sdk": "line",
+        "asyncpg": "postgres",
+        "google-cloud-firestore": "firestore",
+    }
+    there = {name: _version_of(name) for name in (*_ALWAYS, *needed)}
+    missing = [name for name in needed if needed[name] and there[name] is None]
+    missing += [name for name in _ALWAYS if there[name] is None]
+    found = ", ".join(f"{name} {number}" for name, number in there.items() if number)
+    if missing:
+        extras = ",".join(sorted({extra_of[name] for name in missing if name in extra_of}))
+        advice = f"pip install 'local-agent[{extras}]'" if extras else "pip install local-agent"
+        yield Check("packages", "fail", f"missing: {', '.join(missing)}", advice)
+    else:
+        yield Check("packages", "ok", found)
+
+
+def _model(settings: Settings) -> Check:
+    chosen = "model" in settings.model_fields_set
+    if chosen and settings.offline and settings.model != Settings.model_fields["model"].default:
+        return Check(
+            "model",
+            "warn",
+            "LOCAL_MODEL names a model and there is no GOOGLE_API_KEY: the offline rules answer.",
+            "Set GOOGLE_API_KEY, or leave LOCAL_MODEL out.",
+        )
+    if settings.budget_unit == "tokens" and settings.offline:
+        return Check(
+            "model",
+            "fail",
+            "LOCAL_BUDGET_UNIT=tokens, and the offline rules have no tokens to count.",
+            "Set LOCAL_BUDGET_UNIT=utf8_bytes, or a model and its key.",
+        )
+    if settings.budget_unit == "tokens" and not settings.approve_count_tokens:
+        return Check(
+            "model",
+            "fail",
+            "LOCAL_BUDGET_UNIT=tokens, and nobody approved that contents are sent to be counted.",
+            "Set LOCAL_APPROVE_COUNT_TOKENS=yes, or LOCAL_BUDGET_UNIT=utf8_bytes.",
+        )
+    who = "the offline rules" if settings.offline else settings.model
+    limit = f"{settings.budget_limit} {settings.budget_unit}"
+    return Check("model", "ok", f"{who} within {limit}")
+
+
+def _keys(settings: Settings) -> Iterator[Check]:
+    shared = not settings.database_url.get_secret_value().startswith("sqlite")
+    given = (
+        ("consent key", settings.consent_keys, settings.signing_keys, "consent_key_file"),
+        ("store key", settings.store_keys, settings.ring_keys, "store_key_file"),
+        (
+            "pseudonym key",
+            settings.pseudonym_key,
+            _one(settings.pseudonym_key),
+            "pseudonym_dev_file",
+        ),
+    )
+    variables = ("consent_keys", "store_keys", "pseudonym_key")
+    known: list[bytes] = []
+    for (name, secret, set_keys, file), variable in zip(given, variables, strict=True):
+        if secret is not None:
+            keys = set_keys
+            check = _judged(name, keys, f"{len(keys)} from {variable_of(variable)}")
+        else:
+            keys, check = _in_file(name, getattr(settings, file), variable_of(variable), shared)
+        if check.status != "fail" and any(key in known for key in keys):
+            check = Check(
+                name,
+                "fail",
+                "It is the same as another of the keys.",
+                "Draw one for each: python -c 'import secrets; print(secrets.token_urlsafe(48))'",
+            )
+        known.extend(keys)
+        yield check
+
+
+def _in_file(name: str, path: Path, variable: str, shared: bool) -> tuple[tuple[bytes, ...], Check]:
+    """Return the key of a development file and what is to be said of it; make none."""
+    if not path.exists():
+        status: Status = "warn" if shared or not os.access(path.parent, os.W_OK) else "ok"
+        advice = f"Set {variable}, the same on every machine." if status == "warn" else ""
+        return (), Check(name, status, f"none yet; one is made in {path} at first use", advice)
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return (), Check(name, "fail", f"{path} has mode {mode:04o}", f"chmod 600 {path}")
+    try:
+        key = path.read_bytes().strip()
+    except OSError:
+        return (), Check(name, "fail", f"{path} cannot be read", "Let its owner run this.")
+    if shared:
+        return (key,), Check(
+            name,
+            "warn",
+            f"{path}, which other machines do not have",
+            f"Set {variable}, the same on every machine.",
+        )
+    return (key,), _judged(name, (key,), f"{path}, mode {mode:04o}")
+
+
+def _judged(name: str, keys: tuple[bytes, ...], found: str) -> Check:
+    """Judge keys by what can be told of them without showing any."""
+    shortest = min(len(key) for key in keys)
+    if shortest < MIN_KEY_BYTES:
+        return Check(
+            name,
+            "fail",
+            f"{found}; the shortest has {shortest} bytes",
+            f"Draw one of at least {MIN_KEY_BYTES} bytes.",
+        )
+    if any(len(set(key)) < _FEW_CHARACTERS for key in keys):
+        return Check(
+            name,
+            "warn",
+            f"{found}; it has hardly any different characters",
+            "Draw one: python -c 'import secrets; print(secrets.token_urlsafe(48))'",
+        )
+    if len(set(keys)) < len(keys):
+        return Check(name, "warn", f"{found}; one stands there twice", "Take it out once.")
+    return Check(name, "ok", f"{found}; the shortest has {shortest} bytes")
+
+
+def _one(secret: SecretStr | None) -> tuple[bytes, ...]:
+    return () if secret is None else (secret.get_secret_value().encode(),)
+
+
+def _catalogue(settings: Settings) -> Check:
+    where = "the one in the package" if settings.catalog is None else str(settings.catalog)
+    try:
+        catalogue = load_catalog(settings.catalog)
+    except CatalogError as error:
+        return Check(
+            "catalogue", "fail", str(error), "Correct the JSON file, or unset the variable."
+        )
+    counted = f"{len(catalogue.places)} places, {len(catalogue.events)} events"
+    return Check("catalogue", "ok", f"{where}: {counted}, of {catalogue.updated}")
+
+
+async def _store(settings: Settings, clock: Callable[[], int]) -> list[Check]:
+    before = clock()
+    try:
+        found = await probe(settings.database_url.get_secret_value(), now_ms=before)
+    except SchemaTooNew as error:
+        return [Check("store", "fail", str(error), "Update this program."), _clock(settings, clock)]
+    except StoreError as error:
+        reason = error.numbers.get("reason", error.error_code)
+        advice = "See LOCAL_DATABASE_URL, its server or file, and who may use it."
+        return [Check("store", "fail", f"{error} ({reason})", advice), _clock(settings, clock)]
+    after = clock()
+    return [_reached(found), _schema(found), _clock(settings, clock, found, (before + after) // 2)]
+
+
+def _reached(found: Probe) -> Check:
+    if found.wrote:
+        return Check("store", "ok", f"{found.backend}: written, read back and taken away again")
+    return Check("store", "ok", f"{found.backend}: reached; not written to before it has tables")
+
+
+def _schema(found: Probe) -> Check:
+    if found.current:
+        return Check("schema", "ok", f"version {found.version}")
+    if found.version is None:
+        return Check("schema", "ok", f"none yet; version {found.known} is made at the first start")
+    return Check(
+        "schema",
+        "warn",
+        f"version {found.version}; the next start brings it to {found.known}",
+        "Make a backup first.",
+    )
+
+
+def _clock(
+    settings: Settings,
+    clock: Callable[[], int],
+    found: Probe | None = None,
+    asked_ms: int = 0,
+) -> Check:
+    now = datetime.fromtimestamp(clock() / 1000, tz=UTC).astimezone(settings.zone)
+    here = f"{now:%Y-%m-%d %H:%M} in {settings.timezone}"
+    if found is None or found.clock_ms is None:
+        return Check("clock", "ok", f"{here}; no other clock to compare with")
+    skew = asked_ms - found.clock_ms
+    told = f"{here}; {skew:+d} ms against the store's"
+    if abs(skew) <= SKEW_WARN_MS:
+        return Check("clock", "ok", told)
+    status: Status = "fail" if abs(skew) > SKEW_FAIL_MS else "warn"
+    return Check("clock", status, told, "Let both machines follow NTP.")
+
+
+def _line(settings: Settings) -> Check:
+    secret, token = settings.line_channel_secret, settings.line_channel_token
+    missing = [
+        variable_of(name)
+        for name, value in (("line_channel_secret", secret), ("line_channel_token", token))
+        if value is None
+    ]
+    if len(missing) == 2:
+        return Check("line", "ok", "no channel; the demo, the chat and the console need none")
+    if secret is None or token is None:
+        return Check("line", "fail", f"missing: {', '.join(missing)}", "Set both, or neither.")
+    if len(secret.get_secret_value()) != _CHANNEL_SECRET_LENGTH:
+        return Check(
+            "line",
+            "warn",
+            "the channel secret has not the 32 characters of one",
+            "Copy it from Basic settings in the LINE Developers console.",
+        )
+    if settings.line_destination is None:
+        return Check(
+            "line",
+            "warn",
+            "secret and token are set; events for any bot are taken",
+            "Set LOCAL_LINE_DESTINATION to the bot's user id (doctor --live shows it).",
+        )
+    return Check("line", "ok", "secret, token and destination are set")
+
+
+async def _bot(settings: Settings) -> Check:
+    """Ask LINE whose token this is."""
+    if settings.line_channel_token is None:
+        return Check("bot", "fail", "no token to ask with", "Set LOCAL_LINE_CHANNEL_TOKEN.")
+    if _version_of("line-bot-sdk") is None:
+        return Check("bot", "fail", "line-bot-sdk is missing", "pip install 'local-agent[line]'")
+    from local_agent.line.client import LineClient  # noqa: PLC0415 - an extra, and slow to import
+    from local_agent.line.outcome import BotInfo  # noqa: PLC0415 - as above
+
+    async with LineClient(settings.line_channel_token, host=settings.line_api_host) as client:
+        answer = await client.bot_info()
+    if not isinstance(answer, BotInfo):
+        code = answer.verdict.error_code or "LINE_FAILED"
+        advice = (
+            "Issue a new channel access token in the LINE Developers console."
+            if code == "LINE_UNAUTHORIZED"
+            else "See whether this machine reaches LOCAL_LINE_API_HOST."
+        )
+        return Check("bot", "fail", f"LINE did not tell whose token this is ({code})", advice)
+    who = f"{answer.display_name} ({answer.basic_id}), {answer.user_id}"
+    if settings.line_destination not in {None, answer.user_id}:
+        return Check(
+            "bot",
+            "fail",
+            f"{who}, which is not LOCAL_LINE_DESTINATION",
+            f"Set LOCAL_LINE_DESTINATION={answer.user_id}, or take the other bot's token.",
+        )
+    if answer.chat_mode != "bot":
+        return Check(
+            "bot",
+            "warn",
+            f"{who}, in chat mode: people are answered by hand",
+            "Switch the response mode to Bot in the LINE Official Account Manager.",
+        )
+    return Check("bot", "ok", who)
+
+
+def _version_of(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,190 @@
+"""`local-agent doctor` against real files, a real store and the loopback LINE."""
+
+import asyncio
+import json
+import os
+
+import pytest
+
+from local_agent.cli import main
+from local_agent.doctor import SKEW_FAIL_MS, SKEW_WARN_MS, Check, _clock, examine
+from local_agent.line.peer import LinePeer
+from local_agent.settings import load_settings
+from stores.probe import Probe
+
+NOW = 1_790_000_000_000
+SECRET, TOKEN = "0123456789abcdef0123456789abcdef", "a-token-of-this-test"
+KEYS = [f"key-{number}-of-this-test-that-nobody-ever-drew" for number in range(4)]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder to stand in, as somebody who has just installed it."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def looked(*, live: bool = False) -> dict[str, Check]:
+    """What the doctor finds, by the name of the check."""
+    return {check.name: check for check in asyncio.run(examine(live=live, clock=lambda: NOW))}
+
+
+def test_an_empty_folder_is_healthy_and_stays_empty(here):
+    """With defaults nothing fails, nothing is advised, and no key or database is made."""
+    found = looked()
+    assert {check.status for check in found.values()} == {"ok"}
+    assert {check.advice for check in found.values()} == {""}
+    assert list(here.iterdir()) == []
+
+
+def test_a_wrong_setting_is_named_and_never_quoted(here, monkeypatch):
+    """Of a value that cannot be used only the variable is told."""
+    monkeypatch.setenv("LOCAL_CONSENT_KEYS", "hunter2")
+    (check,) = looked().values()
+    assert (check.name, check.status) == ("settings", "fail")
+    assert check.found.startswith("LOCAL_CONSENT_KEYS must be")
+    assert "hunter2" not in repr(check)
+
+
+def test_no_secret_is_shown(here, monkeypatch):
+    """Keys, token, secret and a password in the URL are in nothing that is found or advised."""
+    secrets = dict(
+        zip(("LOCAL_CONSENT_KEYS", "LOCAL_STORE_KEYS", "LOCAL_PSEUDONYM_KEY"), KEYS, strict=False),
+        LOCAL_LINE_CHANNEL_SECRET=SECRET,
+        LOCAL_LINE_CHANNEL_TOKEN=TOKEN,
+        LOCAL_DATABASE_URL="postgresql+asyncpg://user:hunter2@127.0.0.1:1/none",
+    )
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    found = looked()
+    told = json.dumps([check.as_dict() for check in found.values()])
+    assert [value for value in (*secrets.values(), "hunter2") if value in told] == []
+    assert found["store"].status == "fail"
+    assert "unreachable" in found["store"].found
+
+
+def test_a_key_that_others_can_read_fails(here):
+    """A key file needs mode 0600, and the advice is the command that gives it."""
+    path = here / "local_store.key"
+    path.write_text(KEYS[0])
+    path.chmod(0o640)
+    check = looked()["store key"]
+    assert (check.status, check.advice) == ("fail", "chmod 600 local_store.key")
+    path.chmod(0o600)
+    assert looked()["store key"].status == "ok"
+
+
+def test_keys_are_judged(here, monkeypatch):
+    """A short key in a file fails, one that was typed is warned of, one used twice fails."""
+    path = here / "local_consent.key"
+    path.write_text("short")
+    path.chmod(0o600)
+    assert looked()["consent key"].status == "fail"
+    monkeypatch.setenv("LOCAL_CONSENT_KEYS", "a" * 40)
+    assert looked()["consent key"].status == "warn"
+    monkeypatch.setenv("LOCAL_CONSENT_KEYS", f"{KEYS[0]},{KEYS[1]}")
+    monkeypatch.setenv("LOCAL_STORE_KEYS", KEYS[1])
+    found = looked()
+    assert (found["consent key"].status, found["store key"].status) == ("ok", "fail")
+
+
+def test_key_files_beside_a_shared_store_are_warned_of(here, monkeypatch):
+    """Several machines need the same keys, which a file made by one of them is not."""
+    monkeypatch.setenv("LOCAL_DATABASE_URL", "postgresql+asyncpg://user@127.0.0.1:1/none")
+    found = looked()
+    advised = [found[name].advice for name in ("consent key", "store key", "pseudonym key")]
+    assert all("the same on every machine" in advice for advice in advised)
+
+
+def test_the_model_needs_its_key(here, monkeypatch):
+    """A model without a key is warned of; tokens that nobody may count are a failure."""
+    monkeypatch.setenv("LOCAL_MODEL", "gemini-3-flash")
+    assert looked()["model"].status == "warn"
+    monkeypatch.setenv("LOCAL_BUDGET_UNIT", "tokens")
+    monkeypatch.setenv("LOCAL_MODEL", "local-offline-rules")
+    assert looked()["model"].status == "fail"
+
+
+def test_a_broken_catalogue_fails(here, monkeypatch):
+    """The catalogue is read as the service reads it."""
+    (here / "catalogue.json").write_text("{}")
+    monkeypatch.setenv("LOCAL_CATALOG", "catalogue.json")
+    assert looked()["catalogue"].status == "fail"
+
+
+@pytest.mark.parametrize(
+    ("skew", "status"),
+    [
+        (0, "ok"),
+        (SKEW_WARN_MS + 1, "warn"),
+        (-SKEW_WARN_MS - 1, "warn"),
+        (SKEW_FAIL_MS + 1, "fail"),
+    ],
+)
+def test_clocks_are_compared(here, skew, status):
+    """A clock that is off by seconds is warned of, by a minute is a failure, either way."""
+    found = Probe("postgresql", "1", "1", wrote=True, clock_ms=NOW)
+    check = _clock(load_settings(), lambda: NOW, found, NOW + skew)
+    assert check.status == status
+    assert f"{skew:+d} ms" in check.found
+
+
+def test_half_a_channel_fails(here, monkeypatch):
+    """Secret and token go together; without a destination events for any bot are taken."""
+    monkeypatch.setenv("LOCAL_LINE_CHANNEL_SECRET", SECRET)
+    assert looked()["line"].status == "fail"
+    monkeypatch.setenv("LOCAL_LINE_CHANNEL_TOKEN", TOKEN)
+    assert "LOCAL_LINE_DESTINATION" in looked()["line"].advice
+
+
+async def asked(monkeypatch, *, token: str, destination: str | None) -> Check:
+    """What `--live` finds of a token, asked of the loopback LINE by line-bot-sdk."""
+    async with LinePeer(channel_secret=SECRET, channel_token=TOKEN) as peer:
+        monkeypatch.setenv("LOCAL_LINE_API_HOST", peer.url)
+        monkeypatch.setenv("LOCAL_LINE_CHANNEL_SECRET", SECRET)
+        monkeypatch.setenv("LOCAL_LINE_CHANNEL_TOKEN", token)
+        monkeypatch.setenv("LOCAL_LINE_DESTINATION", destination or peer.bot)
+        found = await examine(live=True, clock=lambda: NOW)
+    return found[-1]
+
+
+async def test_the_token_is_tried(here, monkeypatch):
+    """A good token names its bot; a wrong one, and one of another bot, fail with what to do."""
+    good = await asked(monkeypatch, token=TOKEN, destination=None)
+    assert (good.status, good.found[:15]) == ("ok", "LOCAL (@000loca")
+    wrong = await asked(monkeypatch, token="another", destination=None)
+    assert (wrong.status, "LINE_UNAUTHORIZED" in wrong.found) == ("fail", True)
+    other = await asked(monkeypatch, token=TOKEN, destination="U" + "1" * 32)
+    assert (other.status, "LOCAL_LINE_DESTINATION=U" in other.advice) == ("fail", True)
+
+
+async def test_line_that_cannot_be_reached_is_told(here, monkeypatch):
+    """No connection is no verdict on the token."""
+    monkeypatch.setenv("LOCAL_LINE_API_HOST", "http://127.0.0.1:1")
+    monkeypatch.setenv("LOCAL_LINE_CHANNEL_SECRET", SECRET)
+    monkeypatch.setenv("LOCAL_LINE_CHANNEL_TOKEN", TOKEN)
+    check = (await examine(live=True, clock=lambda: NOW))[-1]
+    assert (check.status, "LINE_UNREACHABLE" in check.found) == ("fail", True)
+
+
+def test_the_command_says_it_in_lines_and_in_json(here, capsys, monkeypatch):
+    """A line a check with its status first; --json holds the same; the status tells of failures."""
+    with pytest.raises(SystemExit) as ended:
+        main(["doctor"])
+    lines = capsys.readouterr().out.splitlines()
+    assert ended.value.code == 0
+    assert all(line.split()[0] == "ok" for line in lines)
+    monkeypatch.setenv("LOCAL_LINE_CHANNEL_SECRET", SECRET)
+    with pytest.raises(SystemExit) as ended:
+        main(["doctor", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert (ended.value.code, told["ok"], len(told["checks"])) == (1, False, len(lines))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_a_key_that_cannot_be_read_fails(here):
+    """A key file of somebody else is told, not a traceback."""
+    path = here / "local_store.key"
+    path.write_text(KEYS[0])
+    path.chmod(0o000)
+    assert looked()["store key"].status == "fail"
