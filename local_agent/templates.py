@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import date
 from types import MappingProxyType
 
-from local_agent.catalog import Source
+from local_agent.catalog import Place, Source
 from local_agent.diets import LABELS
-from local_agent.search import EventResults, PlaceResults
+from local_agent.search import EventHit, EventResults, PlaceResults
 
 COUNTY = "彰化縣"
 SAMPLE_MARK = "（範例資料）"
@@ -82,6 +82,7 @@ OUTCOMES: Mapping[str, str] = MappingProxyType(
 FORGOTTEN_ALL = "我記住的全部都忘記了，也檢查過沒有留下。"
 FORGET_INCOMPLETE = "偏好已經停用，但檢查時發現還有資料沒清乾淨。我們會再處理。"
 
+_DATE_NOT_UNDERSTOOD = "日期我沒有看懂，先找接下來的活動。"
 _TRY_LATER = "請過一下再試。"
 
 #: One sentence for every code a person can meet.
@@ -131,47 +132,80 @@ INPUT_ERRORS: Mapping[str, str] = MappingProxyType(
 
 def places(results: PlaceResults) -> str:
     """Return the text of a search for places."""
-    where = results.area or COUNTY
     if not results.places:
         return (
-            f"目前的資料裡沒有{where}符合條件的店家。\n可以換個鄉鎮再問我。\n"
+            f"目前的資料裡沒有{results.area or COUNTY}符合條件的店家。\n可以換個鄉鎮再問我。\n"
             f"{_data_date(results.sources, results.updated)}"
         )
-    lines = [f"{where}找到 {results.total} 家："]
+    lines = [f"{places_heading(results)}："]
     for number, place in enumerate(results.places, start=1):
-        lines.append(f"{number}. {place.name}{SAMPLE_MARK if place.sample else ''}")
-        if place.diets:
-            lines.append(f"　提供：{'、'.join(LABELS[diet] for diet in place.diets)}")
-        lines.append(f"　地址：{place.address}")
-        if place.phone:
-            lines.append(f"　電話：{place.phone}")
-    if results.cut:
-        lines.append(f"還有 {results.total - len(results.places)} 家沒有列出來。加上鄉鎮會更準。")
-    lines.append(_data_date(results.sources, results.updated))
+        lines += _indented(place_lines(number, place))
+    lines.append(places_closing(results))
     return "\n".join(lines)
+
+
+def places_heading(results: PlaceResults) -> str:
+    """Return what stands above places."""
+    return f"{results.area or COUNTY}找到 {results.total} 家"
+
+
+def place_lines(number: int, place: Place) -> list[str]:
+    """Return the lines of a place, its name first."""
+    lines = [f"{number}. {place.name}{SAMPLE_MARK if place.sample else ''}"]
+    if place.diets:
+        lines.append(f"提供：{'、'.join(LABELS[diet] for diet in place.diets)}")
+    lines.append(f"地址：{place.address}")
+    if place.phone:
+        lines.append(f"電話：{place.phone}")
+    return lines
+
+
+def places_closing(results: PlaceResults) -> str:
+    """Return what stands below places: how many are left out, and how old the data is."""
+    left_out = results.total - len(results.places)
+    more = f"還有 {left_out} 家沒有列出來。加上鄉鎮會更準。\n" if results.cut else ""
+    return f"{more}{_data_date(results.sources, results.updated)}"
 
 
 def events(results: EventResults) -> str:
     """Return the text of a search for events."""
-    where = results.area or COUNTY
-    when = _when(results.first, results.last)
     lines = []
-    if not results.date_understood:
-        lines.append("日期我沒有看懂，先找接下來的活動。")
     if not results.events:
-        lines.append(f"目前的資料裡沒有{where}{when}的活動。")
+        if not results.date_understood:
+            lines.append(_DATE_NOT_UNDERSTOOD)
+        when = _when(results.first, results.last)
+        lines.append(f"目前的資料裡沒有{results.area or COUNTY}{when}的活動。")
         lines.append("可以換個鄉鎮或日子再問我。")
     else:
-        lines.append(f"{where}{when}找到 {results.total} 個活動：")
+        lines.append(f"{events_heading(results)}：")
     for number, hit in enumerate(results.events, start=1):
-        event = hit.event
-        lines.append(f"{number}. {event.name}{SAMPLE_MARK if event.sample else ''}")
-        lines.append(f"　日期：{_day(hit.day)}{f'，{event.hours}' if event.hours else ''}")
-        lines.append(f"　地點：{event.address}")
-    if results.cut:
-        lines.append(f"還有 {results.total - len(results.events)} 個沒有列出來。加上鄉鎮會更準。")
-    lines.append(_data_date(results.sources, results.updated))
+        lines += _indented(event_lines(number, hit))
+    lines.append(events_closing(results))
     return "\n".join(lines)
+
+
+def events_heading(results: EventResults) -> str:
+    """Return what stands above events."""
+    misread = "" if results.date_understood else f"{_DATE_NOT_UNDERSTOOD}\n"
+    when = _when(results.first, results.last)
+    return f"{misread}{results.area or COUNTY}{when}找到 {results.total} 個活動"
+
+
+def event_lines(number: int, hit: EventHit) -> list[str]:
+    """Return the lines of an event, its name first."""
+    event = hit.event
+    return [
+        f"{number}. {event.name}{SAMPLE_MARK if event.sample else ''}",
+        f"日期：{_day(hit.day)}{f'，{event.hours}' if event.hours else ''}",
+        f"地點：{event.address}",
+    ]
+
+
+def events_closing(results: EventResults) -> str:
+    """Return what stands below events: how many are left out, and how old the data is."""
+    left_out = results.total - len(results.events)
+    more = f"還有 {left_out} 個沒有列出來。加上鄉鎮會更準。\n" if results.cut else ""
+    return f"{more}{_data_date(results.sources, results.updated)}"
 
 
 def show_help(reason: str = "") -> str:
@@ -291,6 +325,10 @@ def _names(rows: Sequence[object]) -> list[str]:
         if isinstance(name, str):
             names.append(name)
     return names
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [lines[0], *(f"　{line}" for line in lines[1:])]
 
 
 def _data_date(sources: Sequence[Source], updated: date) -> str:
