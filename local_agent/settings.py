@@ -350,6 +350,17 @@ def load_settings(overrides: Mapping[str, object] | None = None) -> Settings:
     raise SettingsError(variable_of(field), f"must be {must_be}", faults)
 
 
+def check_line(settings: Settings) -> None:
+    """See that what LINE needs is there.
+
+    Raises:
+        SettingsError: LOCAL_LINE_CHANNEL_SECRET or LOCAL_LINE_CHANNEL_TOKEN is not set.
+    """
+    for needed in ("line_channel_secret", "line_channel_token"):
+        if getattr(settings, needed) is None:
+            raise SettingsError(variable_of(needed), "must be set to serve LINE")
+
+
 def _field_of(place: str) -> str:
     """Return the field pydantic speaks of; it may name it by its alias."""
     return next(name for name in Settings.model_fields if place in {name, variable_of(name)})

@@ -50,7 +50,7 @@ def test_the_asgi_entry_answers(folder):
     """The entry imports and answers in a fresh process that has the export alone."""
     result = run(folder, "-c", ASK)
     assert result.stderr == ""
-    assert result.stdout == '[503, "LINE_WEBHOOK_NOT_AVAILABLE"]\n'
+    assert result.stdout == '[503, "NOT_STARTED"]\n'
 
 
 def test_every_module_imports(folder):

@@ -1,8 +1,16 @@
-"""The ASGI entry, as a server calls it, until the LINE webhook stands there."""
+"""The ASGI entry, as a server calls it."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
-from examples.day15.main import ERROR_CODE, app
+import pytest
+
+from examples.day15.main import app
+from local_agent.line import app as line_app
+
+ROOT = Path(__file__).parents[3]
 
 
 async def exchange(scope, *incoming):
@@ -15,38 +23,54 @@ async def exchange(scope, *incoming):
     async def send(message):
         sent.append(message)
 
-    await app(scope, receive, send)
+    await line_app.LazyApp()(scope, receive, send)
     return sent
 
 
-async def test_http_is_answered_503_with_a_code():
-    """Every request gets 503, a code and a sentence, with the length that it has."""
+def test_it_is_the_line_gateway():
+    """The example's application is the package's own, under both names."""
+    assert app is line_app.app
+
+
+@pytest.mark.parametrize("name", ["examples.day15.main", "local_agent.line.app"])
+def test_importing_reads_nothing(name):
+    """An import reads no setting and no file and brings neither ADK nor a web framework."""
+    code = (
+        f"import sys, {name}\n"
+        "print([n for n in ('google.adk', 'fastapi', 'linebot', 'sqlalchemy', 'pydantic_settings')"
+        " if n in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=ROOT,
+        env={"LOCAL_MAX_TURNS": "no number"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout == "[]\n"
+
+
+async def test_a_missing_setting_is_named_at_startup():
+    """A server that starts it without a channel's secret is told which setting is missing."""
+    (failed,) = await exchange({"type": "lifespan"}, {"type": "lifespan.startup"})
+    assert failed["type"] == "lifespan.startup.failed"
+    assert failed["message"] == (
+        "LOCAL_LINE_CHANNEL_SECRET must be set to serve LINE. [SETTINGS_INVALID]"
+    )
+
+
+async def test_a_server_without_lifespan_is_told():
+    """Where nothing was started every request gets 503, a code and a sentence."""
     start, body = await exchange({"type": "http", "method": "POST", "path": "/callback"})
     assert start["status"] == 503
     assert dict(start["headers"])[b"content-length"] == str(len(body["body"])).encode()
-    answer = json.loads(body["body"])
-    assert answer["error_code"] == ERROR_CODE
-    assert "LINE webhook is not available yet" in answer["message"]
-
-
-async def test_head_has_no_body():
-    """HEAD gets the same headers and no body."""
+    assert json.loads(body["body"])["error_code"] == "NOT_STARTED"
     _, body = await exchange({"type": "http", "method": "HEAD", "path": "/"})
     assert body["body"] == b""
-
-
-async def test_lifespan_starts_and_stops():
-    """Servers that start applications by the lifespan protocol get both answers."""
-    sent = await exchange(
-        {"type": "lifespan"}, {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
-    )
-    assert [message["type"] for message in sent] == [
-        "lifespan.startup.complete",
-        "lifespan.shutdown.complete",
-    ]
 
 
 async def test_websockets_are_closed():
     """A WebSocket is closed with the code as its reason."""
     (closed,) = await exchange({"type": "websocket"}, {"type": "websocket.connect"})
-    assert (closed["type"], closed["reason"]) == ("websocket.close", ERROR_CODE)
+    assert (closed["type"], closed["reason"]) == ("websocket.close", "NOT_STARTED")

@@ -1,0 +1,316 @@
+"""One event from its claim to its end: the turn, its journal and plan, the delivery."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from pydantic import ValidationError
+
+from local_agent import templates
+from local_agent.line.delivery import Delivered
+from local_agent.line.incoming import Incoming
+from local_agent.line.journal import DeferredJournal
+from local_agent.line.names import Names
+from local_agent.line.plan import Plan
+from stores.errors import ConversationChanged, PreferenceChanged, StoreError
+from stores.inbox import Claim, HeldPlan, Inbox, LeaseLost, State
+from stores.ports import ContextStore
+from stores.records import Owner
+
+logger = logging.getLogger("local_agent.line")
+
+MOST_ATTEMPTS: Final = 5
+"""Failures after which an event lies among the dead, for an operator to look at."""
+
+BACKOFF_MS: Final = (1_000, 4_000, 15_000, 60_000)
+"""How long an event rests after each failure."""
+
+ASK_AGAIN_SECONDS: Final = (0.2, 1.0, 3.0)
+"""How long to wait before a store that failed is told again how an event ended."""
+
+LOADING_AFTER_SECONDS: Final = 1.0
+"""A turn that takes longer shows the loading animation; most are done before it would appear."""
+
+
+class Responds(Protocol):
+    """What answers an event; `local_agent.line.conversation.Conversation`."""
+
+    async def respond(self, incoming: Incoming) -> Plan | None:
+        """Return what to say; None for nothing."""
+
+
+class Delivers(Protocol):
+    """What sends an answer; `local_agent.line.delivery.Delivery`."""
+
+    async def deliver(
+        self,
+        incoming: Incoming,
+        plan: Plan,
+        *,
+        held: tuple[HeldPlan, ...],
+        retry_key: str | None = None,
+        mark: Callable[[str | None], Awaitable[None]],
+    ) -> Delivered:
+        """Send it, and say what came of it."""
+
+    async def loading(self, incoming: Incoming) -> None:
+        """Show that an answer is being worked on."""
+
+
+@dataclass
+class _Leaving:
+    """How far an answer has got: marked once it may be out, repeatable with a kept retry key."""
+
+    marked: bool = False
+    repeatable: bool = False
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Takes turns.
+
+    Attributes:
+        inbox: Where events are.
+        store: Where consent is; asked for its revision right before an answer leaves.
+        journal: Holds a turn's window until its answer is settled.
+        conversation: Makes answers.
+        delivery: Sends them.
+        names: Makes pseudonyms.
+        clock: Milliseconds since the epoch.
+        turn_seconds: How long an answer may take to be made.
+    """
+
+    inbox: Inbox
+    store: ContextStore
+    journal: DeferredJournal
+    conversation: Responds
+    delivery: Delivers
+    names: Names
+    clock: Callable[[], int]
+    turn_seconds: float
+
+    async def run(self, claim: Claim) -> None:
+        """Bring an event to its end, or give it back for another try; never raises an Exception."""
+        leaving = _Leaving()
+        try:
+            await self._work(claim, leaving)
+        except LeaseLost:
+            # Somebody else has the chat, or the message was unsent: nothing more may leave.
+            logger.info("event=lease_lost ref=<%s>", reference(claim))
+        except asyncio.CancelledError:
+            await self._cut_off(claim, leaving, None)
+            raise
+        except StoreError as error:
+            await self._cut_off(claim, leaving, error.error_code)
+        except Exception as error:  # noqa: BLE001 - a turn that fails must not stop the others
+            logger.error("event=turn_failed error_type=%s", type(error).__name__)  # noqa: TRY400 - a traceback may quote the conversation
+            await self._cut_off(claim, leaving, "INTERNAL_ERROR")
+        finally:
+            self.journal.take(claim.event_id)
+
+    async def _work(self, claim: Claim, leaving: _Leaving) -> None:
+        try:
+            incoming = Incoming.model_validate_json(claim.body)
+            kept = None if claim.plan is None else Plan.model_validate_json(claim.plan)
+        except ValidationError:  # written by another version
+            await self._give_back(claim, "EVENT_UNREADABLE", most_attempts=1)
+            return
+        if claim.state is State.SENDING and (claim.retry_key is None or kept is None):
+            # It may be with the person, and nothing can tell: unknown, and never sent again. If it
+            # was a reply, it had taken along what was held.
+            held = () if claim.retry_key else tuple(one.event_id for one in claim.held)
+            ended = Delivered(State.UNKNOWN, error_code="DELIVERY_CUT_OFF", with_held=held)
+            await self._finish(claim, ended)
+            return
+        plan = kept or await self._turn(claim, incoming)
+        if plan is None:
+            await self._finish(claim, Delivered(State.SILENT))
+            return
+        await self._deliver(claim, incoming, plan, leaving)
+
+    async def _cut_off(self, claim: Claim, leaving: _Leaving, error_code: str | None) -> None:
+        """Leave an event as it is safe to: an answer that may be out never leaves again."""
+        if leaving.marked and not leaving.repeatable:
+            code = error_code or "DELIVERY_CUT_OFF"
+            await self._finish(claim, Delivered(State.UNKNOWN, error_code=code))
+        else:
+            await self._give_back(claim, error_code)
+
+    async def _turn(self, claim: Claim, incoming: Incoming) -> Plan | None:
+        """Make the answer, and write it down together with the journal."""
+        plan = await self._respond(incoming)
+        append = self.journal.take(claim.event_id)
+        if plan is None:
+            return None
+        try:
+            await self.inbox.settle(claim, plan=_kept(plan), append=append, now_ms=self.clock())
+        except (PreferenceChanged, ConversationChanged) as changed:
+            plan = _refusal(changed.error_code)
+            await self.inbox.settle(claim, plan=_kept(plan), append=None, now_ms=self.clock())
+        return plan
+
+    async def _respond(self, incoming: Incoming) -> Plan | None:
+        try:
+            async with asyncio.timeout(self.turn_seconds) as deadline, self._animated(incoming):
+                return await self.conversation.respond(incoming)
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            logger.warning("event=turn_timed_out")
+            self.journal.take(incoming.event_id)
+            return _refusal("MODEL_FAILED")
+
+    @asynccontextmanager
+    async def _animated(self, incoming: Incoming) -> AsyncIterator[None]:
+        """Show the loading animation while inside, where it takes long enough to be seen."""
+
+        async def show() -> None:
+            await asyncio.sleep(LOADING_AFTER_SECONDS)
+            await self.delivery.loading(incoming)
+
+        task = asyncio.create_task(show(), name="loading") if incoming.kind == "text" else None
+        try:
+            yield
+        finally:
+            if task is not None:
+                task.cancel()
+
+    async def _deliver(
+        self, claim: Claim, incoming: Incoming, plan: Plan, leaving: _Leaving
+    ) -> None:
+        revision = await self._revision(claim, plan)
+        if plan.revision is not None and plan.revision != revision:
+            plan = _refusal("PREFERENCE_CHANGED")
+        held, stale = _still_true(claim.held, revision)
+
+        async def mark(retry_key: str | None) -> None:
+            await self.inbox.sending(claim, retry_key=retry_key, now_ms=self.clock())
+            leaving.marked = True
+            leaving.repeatable = retry_key is not None and not plan.personal
+
+        delivered = await self.delivery.deliver(
+            incoming, plan, held=held, retry_key=claim.retry_key, mark=mark
+        )
+        await self._finish(claim, delivered, stale)
+
+    async def _revision(self, claim: Claim, plan: Plan) -> int | None:
+        """Return the person's revision as it is now, where anything depends on it."""
+        if claim.person is None or (plan.revision is None and not claim.held):
+            return None
+        owner = Owner(tenant=self.inbox.tenant, person=claim.person)
+        return (await self.store.snapshot(owner, now_ms=self.clock())).revision
+
+    async def _finish(
+        self, claim: Claim, delivered: Delivered, stale: tuple[str, ...] = ()
+    ) -> None:
+        """Write down what came of it.
+
+        The answer may be out, so a store that is down for a moment is asked again, and after that
+        left alone: the lease runs out, and the event ends unknown.
+        """
+        if delivered.ending is State.WAITING:
+            await self._give_back(claim, delivered.error_code or "LINE_FAILED")
+            return
+        if delivered.error_code is not None:
+            logger.warning(
+                "event=answer_%s ref=<%s> error_code=%s",
+                delivered.ending.value,
+                reference(claim),
+                delivered.error_code,
+            )
+        for rest in (*ASK_AGAIN_SECONDS, None):
+            try:
+                await self._write_down(claim, delivered, stale)
+                return
+            except LeaseLost:
+                raise
+            except StoreError as error:
+                code = error.error_code
+            if rest is not None:
+                await asyncio.sleep(rest)
+        logger.error("event=ending_not_written ref=<%s> error_code=%s", reference(claim), code)
+
+    async def _write_down(self, claim: Claim, delivered: Delivered, stale: tuple[str, ...]) -> None:
+        if delivered.ending is State.HELD and delivered.kept is not None:
+            await self.inbox.hold(
+                claim,
+                delivered.kept.model_dump_json().encode(),
+                now_ms=self.clock(),
+                error_code=delivered.error_code or "LINE_QUOTA_USED_UP",
+            )
+            return
+        await self.inbox.finish(
+            claim,
+            delivered.ending,
+            now_ms=self.clock(),
+            error_code=delivered.error_code,
+            sent=tuple(self.names.message(sent) for sent in delivered.sent_ids),
+            with_held=(*delivered.with_held, *stale),
+        )
+
+    async def _give_back(
+        self, claim: Claim, error_code: str | None, *, most_attempts: int = MOST_ATTEMPTS
+    ) -> None:
+        """Let somebody try again: at once where nothing failed, else after a rest."""
+        now = self.clock()
+        rest = 0 if error_code is None else BACKOFF_MS[min(claim.attempts, len(BACKOFF_MS) - 1)]
+        try:
+            state = await self.inbox.release(
+                claim,
+                now_ms=now,
+                retry_at_ms=now + rest,
+                error_code=error_code,
+                most_attempts=most_attempts,
+            )
+        except StoreError as error:  # the lease runs out by itself, and somebody else takes it
+            logger.warning("event=release_failed error_code=%s", error.error_code)
+            return
+        if error_code is None:
+            return
+        level = logging.ERROR if state is State.DEAD else logging.WARNING
+        logger.log(
+            level,
+            "event=%s ref=<%s> attempts=<%d> error_code=%s",
+            "event_dead" if state is State.DEAD else "event_given_back",
+            reference(claim),
+            claim.attempts + 1,
+            error_code,
+        )
+
+
+def reference(claim: Claim) -> str:
+    """Return eight digits by which log lines of one event are found together."""
+    return hashlib.sha256(claim.event_id.encode()).hexdigest()[:8]
+
+
+def _kept(plan: Plan) -> bytes | None:
+    """Return a plan as it is stored; one with a remembered value never is."""
+    return None if plan.personal else plan.model_dump_json().encode()
+
+
+def _refusal(code: str) -> Plan:
+    return Plan(messages=({"type": "text", "text": templates.refusal(code)},))
+
+
+def _still_true(
+    held: tuple[HeldPlan, ...], revision: int | None
+) -> tuple[tuple[HeldPlan, ...], tuple[str, ...]]:
+    """Split answers that wait for a reply: those that may leave, and ids of those too old."""
+    fresh, stale = [], []
+    for one in held:
+        try:
+            made_under = Plan.model_validate_json(one.plan).revision
+        except ValidationError:  # written by another version
+            stale.append(one.event_id)
+            continue
+        if made_under is None or made_under == revision:
+            fresh.append(one)
+        else:
+            stale.append(one.event_id)
+    return tuple(fresh), tuple(stale)
