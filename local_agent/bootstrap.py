@@ -74,6 +74,7 @@ def build(
     settings: Settings,
     *,
     store: ContextStore | None = None,
+    counter: Counter | None = None,
     clock: Callable[[], int] = epoch_ms,
     on_report: Callable[[TurnReport], None] | None = None,
     on_request: OnRequest | None = None,
@@ -84,6 +85,7 @@ def build(
     Args:
         settings: See docs/settings.md.
         store: Use this store instead of opening LOCAL_DATABASE_URL.
+        counter: Use this counter instead of the one for LOCAL_BUDGET_UNIT.
         clock: Milliseconds since the epoch.
         on_report: Gets each turn's report; holds private values.
         on_request: Gets each request that leaves; holds the newest message.
@@ -102,7 +104,8 @@ def build(
             signing_keys=signing_keys(settings),
             store_keys=store_keys(settings),
         )
-    counter = build_counter(settings)
+    if counter is None:
+        counter = build_counter(settings)
     plugin = ContextBudgetPlugin(
         schema=SCHEMA,
         store=store,
