@@ -160,6 +160,14 @@ class OutgoingRequests:
                 return failed(error).as_llm_response(self._sentence)
         return None
 
+    def unmeasured(self, request: LlmRequest, error: Exception) -> LlmResponse:
+        """Answer for a request at the gate whose model or tools cannot be gated."""
+        awaited = self._awaited.take(request)
+        refusal = failed(error)
+        if awaited is not None:
+            awaited.turn.refuse(refusal)
+        return refusal.as_llm_response(self._sentence)
+
     def measured(self, turn: Turn, units: int | None) -> None:
         """Compare what the model call measured with what was promised for its request."""
         sent, turn.sent = turn.sent, None

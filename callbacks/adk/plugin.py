@@ -162,7 +162,7 @@ class ContextBudgetPlugin(BasePlugin):
             history=history,
             reducers=reducers,
         )
-        self._gates = Gates(self._outgoing.check)
+        self._gates = Gates(self._outgoing.check, self._outgoing.unmeasured)
         self._wiring = Wiring(self._gates, without_model)
         self._derivation = ""
         self._parts: dict[str, Any] = {
