@@ -68,13 +68,13 @@ def _reach(text: str, start: int, limit: int) -> int:
 
 def _pause(text: str, start: int, end: int) -> int:
     """Return the best place to cut at or before `end`, and after `start`."""
-    half = start + (end - start) // 2
+    half = start + (end - start + 1) // 2
     for pattern in (_PARAGRAPH, _SENTENCE, _CLAUSE):
         # What follows counts as well (closing quotes, marks), so the search sees past `end`.
         ends = [
             hit.end()
-            for hit in pattern.finditer(text, half, min(len(text), end + 8))
-            if half < hit.end() <= end and not _joins(text, hit.end())
+            for hit in pattern.finditer(text, start, min(len(text), end + 8))
+            if half <= hit.end() <= end and not _joins(text, hit.end())
         ]
         if ends:
             return ends[-1]
