@@ -65,10 +65,10 @@ def application(line: Line) -> FastAPI:
     async def receive(request: Request) -> Response:
         return await line.gateway.receive(request)
 
-    async def healthz() -> Response:
+    async def healthz(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    async def readyz() -> Response:
+    async def readyz(_: Request) -> Response:
         if await is_ready(line):
             return JSONResponse({"status": "ready"})
         return _error(HTTPStatus.SERVICE_UNAVAILABLE, "NOT_READY", "The service is not ready yet.")
@@ -80,9 +80,10 @@ def application(line: Line) -> FastAPI:
     def _error(status: HTTPStatus, code: str, sentence: str) -> Response:
         return JSONResponse({"error_code": code, "message": sentence}, status_code=status)
 
-    app.add_api_route(WEBHOOK_PATH, receive, methods=["POST"])
-    app.add_api_route("/healthz", healthz)
-    app.add_api_route("/readyz", readyz)
+    # Plain routes: FastAPI's own would look for parameters and models, and there are none.
+    app.add_route(WEBHOOK_PATH, receive, methods=["POST"])
+    app.add_route("/healthz", healthz, methods=["GET"])
+    app.add_route("/readyz", readyz, methods=["GET"])
     app.add_exception_handler(HTTPException, refused)
     app.add_exception_handler(Exception, refused)
     return app
