@@ -45,7 +45,7 @@ from callbacks.adk.reducing import Reducer
 from callbacks.adk.refusal import Refusal, RefusalText, english, guarded
 from callbacks.adk.report import TurnReport
 from callbacks.adk.tools import Projectors, ToolCalls
-from callbacks.adk.tree import ModelNotGated
+from callbacks.adk.tree import WiringRefused
 from callbacks.adk.wiring import AdkNotSupported, Wiring, explained
 from callbacks.context.budget import Budget
 from callbacks.context.finder import MessageFinder
@@ -80,6 +80,7 @@ class ContextBudgetPlugin(BasePlugin):
         on_report: Callable[[TurnReport], None] | None = None,
         on_request: OnRequest | None = None,
         without_model: Collection[str] = (),
+        raw_past: Collection[str] = (),
         name: str = "context_budget",
     ) -> None:
         """Wire policy, store and counter together.
@@ -119,6 +120,8 @@ class ContextBudgetPlugin(BasePlugin):
             on_request: Gets every request that leaves, with its record. Holds the newest message.
             without_model: Names of agents whose class has code of its own that calls no model
                 except through agents and models that ADK knows; you answer for them.
+            raw_past: Names of agents with an `output_key`, and of memory tools, that may bring past
+                sentences into requests; you answer for them (invariant 4).
             name: The plugin's name in ADK.
 
         Raises:
@@ -163,7 +166,7 @@ class ContextBudgetPlugin(BasePlugin):
             reducers=reducers,
         )
         self._gates = Gates(self._outgoing.check, self._outgoing.unmeasured)
-        self._wiring = Wiring(self._gates, without_model)
+        self._wiring = Wiring(self._gates, without_model, raw_past, preferences)
         self._derivation = ""
         self._parts: dict[str, Any] = {
             "schema": schema,
@@ -211,6 +214,8 @@ class ContextBudgetPlugin(BasePlugin):
 
         Raises:
             ModelNotGated: Something of the tree calls a model that cannot be gated; it is named.
+            RawPastKept: Something brings past sentences into requests; it is named.
+            PreferenceInPrompt: A preference fills what asks a model; it is named.
             InvalidSchema: No schema could be read off the tools.
             ValueError: The app has such a plugin, or an option is wrong.
         """
@@ -285,7 +290,7 @@ class ContextBudgetPlugin(BasePlugin):
             distrust_stored(invocation_context)
             self._wiring.gate(getattr(invocation_context.agent, "root_agent", None))
             turn = await self._keeper.open(invocation_context)
-        except ModelNotGated as error:
+        except WiringRefused as error:
             turn = self._keeper.stateless(invocation_context)
             return self._stopped(turn.refuse(failed(error)))
         except Exception as error:  # noqa: BLE001 - a plugin that raises leaves its message in the session
@@ -310,7 +315,7 @@ class ContextBudgetPlugin(BasePlugin):
             if _is_live(context):
                 return self._outgoing.refused(turn, context, LiveNotSupported())
             self._gates.gate_agent(context.agent)
-            self._gates.gate_tools(llm_request.tools_dict.values())
+            self._wiring.late(llm_request.tools_dict.values())
             if turn.outer is None:
                 llm_request.append_tools(self._note_tools)
             await self._outgoing.build(turn, context, llm_request)

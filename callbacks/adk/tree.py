@@ -1,14 +1,17 @@
 """Everything of an app that may call a model, found before the first turn.
 
-A model is gated where an agent or a tool keeps it. What talks to a model of its own that cannot be
-seen from here (a remote agent, a graph of another framework, an agent class with code of its own)
-cannot be gated; it is named, so that the start can be refused (invariant 1).
+A model is gated where an agent, a tool or a function keeps it. What talks to a model of its own
+that cannot be seen from here (a remote agent, a graph of another framework, an agent class with
+code of its own) cannot be gated; it is named, so that the start can be refused (invariant 1). So
+is what brings past sentences into requests (invariant 4).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from types import ModuleType
 from typing import Any
 
 from google.adk.agents.base_agent import BaseAgent
@@ -19,11 +22,15 @@ from google.adk.agents.sequential_agent import SequentialAgent
 from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
 from google.adk.models.base_llm import BaseLlm
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.sessions.state import State
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.load_memory_tool import LoadMemoryTool
+from google.adk.tools.preload_memory_tool import PreloadMemoryTool
 from google.adk.workflow import BaseNode
 
+from callbacks.adk.held import Place, is_function, places
 from callbacks.context.errors import ContextError
 
 _KNOWN_AGENTS = (LlmAgent, LoopAgent, ParallelAgent, SequentialAgent)
@@ -35,6 +42,7 @@ _KINDS: tuple[tuple[type, str], ...] = (
     (BaseEventsSummarizer, "summarizer"),
     (BasePlugin, "plugin"),
 )
+_MEMORY_TOOLS = (LoadMemoryTool, PreloadMemoryTool)
 _UPWARD = frozenset({"parent_agent"})
 
 
@@ -84,11 +92,14 @@ class Found:
     """One thing of a tree.
 
     Attributes:
-        kind: `agent`, `node`, `tool`, `toolset`, `summarizer` or `plugin`.
+        kind: `agent`, `node`, `tool`, `toolset`, `summarizer` or `plugin`; `function` or `object`
+            where one of those keeps a function or an object that keeps a model or a client.
         name: Its own name.
         below: The name of what holds it; empty for the root.
         models: Models it keeps, by the attribute they are kept under.
         ungated: Why a model of it cannot be gated; empty where all can.
+        raw_past: How it brings past sentences into requests; empty where it does not.
+        clients: Clients of model services it keeps; what it asks through them is not seen.
     """
 
     kind: str
@@ -96,6 +107,8 @@ class Found:
     below: str
     models: tuple[str, ...] = ()
     ungated: str = ""
+    raw_past: str = ""
+    clients: tuple[str, ...] = ()
 
 
 def gate_everything(
@@ -121,15 +134,29 @@ def gate_everything(
         models, ungated = _gate_one(thing, gate)
         if not ungated and not models and name not in without_model:
             ungated = _why_not(thing)
-        if kind := _kind(thing):
-            found.append(Found(kind, name, below, models, ungated))
+        clients = tuple(place.name for place in _places(thing) if _is_client(place.value))
+        kind = _kind(thing)
+        if not kind and (models or ungated or clients):
+            kind = "function" if is_function(thing) else "object"
+        if kind:
+            found.append(Found(kind, name, below, models, ungated, _raw_past(thing), clients))
         waiting.extend((inner, name) for inner in _inside(thing))
     return found
 
 
+def asking(found: Iterable[Found], tools: Collection[str]) -> list[str]:
+    """Return those of `tools` that turn out to ask a model with what they are given."""
+    names: set[str] = set()
+    for one in found:
+        if one.kind in {"agent", "node"} or one.models:
+            names |= {one.name, one.below} if one.kind in {"function", "object"} else {one.name}
+    return sorted(names.intersection(tools))
+
+
 def name_of(thing: object) -> str:
-    """Return a thing's name, or its class's where it has none."""
-    name = getattr(thing, "name", None)
+    """Return a thing's name, a function's own, or its class's where it has none."""
+    thing = thing.func if isinstance(thing, partial) else thing
+    name = getattr(thing, "__name__" if is_function(thing) else "name", None)
     return name if isinstance(name, str) and name else type(thing).__name__
 
 
@@ -159,26 +186,38 @@ def _why_not(thing: object) -> str:
     return ""
 
 
+def _raw_past(thing: object) -> str:
+    """Say how something brings past sentences into later requests."""
+    key = getattr(thing, "output_key", None) if isinstance(thing, LlmAgent) else None
+    if key and not key.startswith(State.TEMP_PREFIX):
+        return "output_key keeps what the model said"
+    return "it loads past text" if isinstance(thing, _MEMORY_TOOLS) else ""
+
+
 def _gate_one(thing: object, gate: Callable[[BaseLlm], BaseLlm]) -> tuple[tuple[str, ...], str]:
     """Gate what a thing keeps; return the attributes, and why one could not be gated."""
     gated: list[str] = []
     if isinstance(thing, LlmAgent):
         try:
             thing.model = gate(thing.canonical_model)
+        except ModelNotGated:
+            return (), "the call of its model is replaced on the object"
         except Exception as error:  # noqa: BLE001 - a model that cannot be made cannot be gated
             return (), f"its model cannot be made ({type(error).__name__})"
         gated.append("model")
-    for attribute, value in _attributes(thing):
-        if isinstance(thing, LlmAgent) and attribute == "model":
+    for place in _places(thing):
+        if isinstance(thing, LlmAgent) and place.name == "model":
             continue
         try:
-            if isinstance(value, BaseLlm):
-                setattr(thing, attribute, gate(value))
-                gated.append(attribute)
-            elif isinstance(value, list | dict) and _gate_inside(value, gate):
-                gated.append(attribute)
+            if isinstance(place.value, BaseLlm):
+                place.replace(gate(place.value))
+                gated.append(place.name)
+            elif isinstance(place.value, list | dict) and _gate_inside(place.value, gate):
+                gated.append(place.name)
+        except ModelNotGated:
+            return tuple(gated), f"the call of {place.name} is replaced on the object"
         except Exception as error:  # noqa: BLE001 - what cannot be replaced cannot be gated
-            return tuple(gated), f"{attribute} cannot be replaced ({type(error).__name__})"
+            return tuple(gated), f"{place.name} cannot be replaced ({type(error).__name__})"
     return tuple(gated), ""
 
 
@@ -190,19 +229,31 @@ def _gate_inside(values: list[Any] | dict[Any, Any], gate: Callable[[BaseLlm], B
     return bool(models)
 
 
-def _attributes(thing: object) -> list[tuple[str, Any]]:
+def _places(thing: object) -> list[Place]:
+    if is_function(thing):
+        return list(places(thing))
     private = getattr(thing, "__pydantic_private__", None) or {}
     public = getattr(thing, "__dict__", {})
-    return [(k, v) for k, v in {**public, **private}.items() if k not in _UPWARD]
+    return [
+        Place(key, value, partial(setattr, thing, key))
+        for key, value in {**public, **private}.items()
+        if key not in _UPWARD
+    ]
 
 
 def _inside(thing: object) -> Iterator[object]:
-    for _, value in _attributes(thing):
-        yield from _members(value, depth=3)
+    # What a function or a class of the application keeps may be any object; one level of those.
+    own = is_function(thing) or (bool(_kind(thing)) and not _of(thing, "google."))
+    for place in _places(thing):
+        yield from _members(place.value, depth=3)
+        if _is_plain(place.value) and (own or place.name == "func"):
+            yield place.value
 
 
 def _members(value: object, depth: int) -> Iterator[object]:
-    if _kind(value) or _is_adk_part(value):
+    if _of(value, "callbacks.adk."):
+        return
+    if _kind(value) or _is_adk_part(value) or is_function(value):
         yield value
     elif depth and isinstance(value, Mapping):
         for item in value.values():
@@ -212,6 +263,24 @@ def _members(value: object, depth: int) -> Iterator[object]:
             yield from _members(item, depth - 1)
 
 
+def _of(value: object, *packages: str) -> bool:
+    return type(value).__module__.startswith(packages)
+
+
+def _is_plain(value: object) -> bool:
+    """Tell whether a value is an object of the application that may keep things."""
+    return (
+        hasattr(value, "__dict__")
+        and not isinstance(value, type | ModuleType | BaseLlm)
+        and not is_function(value)
+        and not _of(value, "google.", "callbacks.adk.")
+    )
+
+
+def _is_client(value: object) -> bool:
+    return _of(value, "google.genai.client", "openai", "anthropic")
+
+
 def _is_adk_part(value: object) -> bool:
     """Graphs, edges and app settings hold nodes and summarizers without being any."""
-    return type(value).__module__.startswith(("google.adk.workflow.", "google.adk.apps."))
+    return _of(value, "google.adk.workflow.", "google.adk.apps.")

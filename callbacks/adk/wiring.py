@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
 
 from callbacks.adk.gate import Gates
 from callbacks.adk.injection import Preference
-from callbacks.adk.tree import Found, ModelNotGated, gate_everything
+from callbacks.adk.tree import (
+    Found,
+    ModelNotGated,
+    PreferenceInPrompt,
+    RawPastKept,
+    WiringRefused,
+    asking,
+    gate_everything,
+)
 from callbacks.context.budget import Budget
 from callbacks.context.errors import ContextError
 from callbacks.context.schema import ContextSchema
@@ -30,38 +42,76 @@ class AdkNotSupported(ContextError, RuntimeError):
 class Wiring:
     """Gates whole trees, each of them wholly the first time and cheaply after that."""
 
-    def __init__(self, gates: Gates, without_model: Collection[str] = ()) -> None:
-        """Gate with `gates`; see ContextBudgetPlugin for `without_model`."""
+    def __init__(
+        self,
+        gates: Gates,
+        without_model: Collection[str] = (),
+        raw_past: Collection[str] = (),
+        preferences: Sequence[Preference] = (),
+    ) -> None:
+        """Gate with `gates`; see ContextBudgetPlugin for the other arguments."""
         self._gates = gates
         self._without_model = frozenset(without_model)
+        self._raw_past = frozenset(raw_past)
+        self._filled = frozenset(tool for p in preferences for tool in p.fills)
         self._known: weakref.WeakValueDictionary[int, object] = weakref.WeakValueDictionary()
         self.found: list[Found] = []
+        gates.late = self.late
 
     def wire(self, root: object) -> list[Found]:
         """Gate everything that `root` (an app, an agent, a node) can reach.
 
         Raises:
             ModelNotGated: Something cannot be gated; it is named.
+            RawPastKept: Something brings past sentences into requests that nobody answers for.
+            PreferenceInPrompt: A preference fills what asks a model.
         """
-        self.found = gate_everything(root, self._gates.gate, self._without_model)
-        ungated = [f"{f.name} ({f.ungated})" for f in self.found if f.ungated]
-        if ungated:
-            raise ModelNotGated(ungated)
+        self.found = self._wired(root)
         return self.found
 
     def gate(self, root: object) -> None:
         """Gate the tree of a run that begins; a tree seen before is gated by its agents alone.
 
         Raises:
-            ModelNotGated: Something cannot be gated; it is named.
+            WiringRefused: As for `wire`.
         """
         if root is None:
             return
-        if self._known.get(id(root)) is root:
-            self._gates.gate_tree(root)
-            return
-        self.wire(root)
-        self._known[id(root)] = root
+        if self._known.get(id(root)) is not root:
+            self.wire(root)
+            self._known[id(root)] = root
+        self._gates.gate_tree(root)
+
+    def late(self, tools: Iterable[BaseTool]) -> None:
+        """Gate what the tools of one request keep, as far as they were not seen before.
+
+        A toolset makes tools when it is asked, and ADK makes one of each function anew.
+
+        Raises:
+            WiringRefused: As for `wire`.
+        """
+        for tool in tools:
+            made = type(tool).__module__.startswith("google.adk.")
+            thing = getattr(tool, "func", tool) if made else tool
+            if self._known.get(id(thing)) is not thing:
+                self._wired(thing)
+                with suppress(TypeError):  # what cannot be referred to weakly is looked at again
+                    self._known[id(thing)] = thing
+            if isinstance(tool, AgentTool):
+                self._gates.gate_tree(tool.agent)
+
+    def _wired(self, root: object) -> list[Found]:
+        found = gate_everything(root, self._gates.gate, self._without_model)
+        _require(ModelNotGated, (f"{f.name} ({f.ungated})" for f in found if f.ungated))
+        raw = (f for f in found if f.raw_past and f.name not in self._raw_past)
+        _require(RawPastKept, (f"{f.name} ({f.raw_past})" for f in raw))
+        _require(PreferenceInPrompt, asking(found, self._filled))
+        return found
+
+
+def _require(error: type[WiringRefused], names: Iterable[str]) -> None:
+    if listed := list(names):
+        raise error(listed)
 
 
 def explained(
@@ -106,6 +156,7 @@ def explained(
         f"store: {type(store).__name__}",
         "gated tree:" if found else "gated tree: none yet; it is found when the first run begins",
         *(_line(one) for one in found),
+        "not seen: what code of tools and callbacks asks through clients of its own",
         "tools:",
         *(f"  {tool}: {', '.join(what)}" for tool, what in tools.items()),
         f"schema: {len(schema.topics)} topics, {len(schema.slots)} slots, {written}",
@@ -117,5 +168,10 @@ def explained(
 def _line(one: Found) -> str:
     gated = f", gated: {', '.join(one.models)}" if one.models else ""
     held = f" of {one.below}" if one.below and one.kind != "plugin" else ""
-    problem = f", NOT GATED: {one.ungated}" if one.ungated else ""
-    return f"  {one.kind} {one.name}{held}{gated}{problem}"
+    marks = (
+        ("NOT GATED", one.ungated),
+        ("RAW PAST, answered for by its author", one.raw_past),
+        ("NOT SEEN, clients of its own", ", ".join(one.clients)),
+    )
+    problems = "".join(f", {mark}: {what}" for mark, what in marks if what)
+    return f"  {one.kind} {one.name}{held}{gated}{problems}"
