@@ -130,7 +130,7 @@ class Delivery:
                 return done
         key = retry_key or retry_key_of(incoming.event_id)
         await mark(key)
-        return await self._push(incoming.chat_id, plan, key)
+        return await self._push(incoming.chat_id, plan, key, unsure=retry_key is not None)
 
     async def loading(self, incoming: Incoming) -> None:
         """Show that an answer is being worked on; one-to-one only, and never fails a turn."""
@@ -168,17 +168,21 @@ class Delivery:
             return Delivered(State.REFUSED, error_code=code)
         return Delivered(State.WAITING, error_code=code)
 
-    async def _push(self, to: str, plan: Plan, key: str) -> Delivered:
+    async def _push(self, to: str, plan: Plan, key: str, *, unsure: bool) -> Delivered:
+        """Push; `unsure` if a request under this key may have been accepted before."""
         messages = list(plan.messages)
         outcome = self._counted(await self._client.push(to, messages, retry_key=key), "push")
         if outcome.verdict.maybe:
+            unsure = True
             outcome = self._counted(await self._client.push(to, messages, retry_key=key), "push")
         if outcome.verdict.accepted:
             return Delivered(State.SENT, sent_ids=outcome.message_ids)
         code = outcome.verdict.error_code
-        if outcome.verdict is Verdict.QUOTA:
-            return Delivered(State.HELD, error_code=code, kept=_without_values(plan))
-        if outcome.verdict in {Verdict.REFUSED, Verdict.TOKEN_SPENT}:
+        if outcome.verdict in {Verdict.QUOTA, Verdict.REFUSED, Verdict.TOKEN_SPENT}:
+            if unsure:  # this request is turned down; the one before it may be out
+                return Delivered(State.UNKNOWN, error_code=code)
+            if outcome.verdict is Verdict.QUOTA:
+                return Delivered(State.HELD, error_code=code, kept=_without_values(plan))
             return Delivered(State.REFUSED, error_code=code)
         # Perhaps out, or certainly not: either way the same key may be tried again.
         return Delivered(State.WAITING, error_code=code)
