@@ -73,6 +73,7 @@ def export_person(held: Inspection, *, at_ms: int, controller: Controller) -> di
             for key, one in sorted(held.values.items())
         },
         "open_cards": held.open_cards,
+        "open_events": held.open_events,
         "conversation": {"window": held.window, "until": _instant(held.window_expires_at_ms)},
         "generations": [
             {

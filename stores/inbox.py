@@ -2,8 +2,10 @@
 
 An event is ``waiting``, then ``ready`` (its turn is done: the journal and the plan of the answer
 were written in one transaction), then ``sending`` (before the message leaves), then done. Work on a
-chat is leased: one worker at a time, its oldest event first. A lease that ran out may be taken by
-anybody, and its old holder can write nothing any more (LeaseLost).
+chat is leased: one worker at a time, its oldest event first (by ``said_at_ms``, then as they
+came). A lease that ran out may be taken by anybody, and from then on its old holder can write
+nothing any more (LeaseLost). Bodies and plans lie sealed; without a store key they are refused
+(StoreKeyMissing).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Annotated, Final, Protocol
 from pydantic import Field
 
 from stores.errors import StoreError
+from stores.personal import PersonalStore
 from stores.records import Count, Millis, Named, Owner, Place, Record
 
 EVENT_ID_MAX: Final = 128
@@ -25,15 +28,27 @@ BODY_MAX_BYTES: Final = 65_536
 KEPT_MS: Final = 3 * 24 * 3_600_000
 """How long the id of a finished event is kept, so that a late redelivery is known: three days."""
 
+STUCK_MS: Final = 14 * 24 * 3_600_000
+"""How long an event among the dead, or an answer that was held, is kept: fourteen days."""
+
+PURGED_AT_ONCE: Final = 1_000
+"""Most events that one call of ``purge`` drops, so that nobody waits for it long."""
+
+ACCEPTED_AT_ONCE: Final = 1_000
+"""Most events in one call of ``accept``."""
+
+CODE_MAX: Final = 64
+"""Longest error code or retry key, in characters."""
+
 EventId = Annotated[Named, Field(max_length=EVENT_ID_MAX)]
 Body = Annotated[bytes, Field(max_length=BODY_MAX_BYTES)]
 
 
 class LeaseLost(StoreError):
-    """The lease ran out and somebody else may be at work; nothing was written."""
+    """Somebody else has the chat, or the event was unsent or erased meanwhile; nothing was kept."""
 
     error_code = "LEASE_LOST"
-    sentence = "The lease on this chat ran out; another worker may have taken it."
+    sentence = "This work on a chat is over: another worker has it, or its event is gone."
 
 
 class State(StrEnum):
@@ -50,6 +65,9 @@ class State(StrEnum):
     REFUSED = "refused"
 
 
+OPEN: Final = (State.WAITING.value, State.READY.value, State.SENDING.value)
+"""States in which an event waits for a worker, or has one."""
+
 ENDINGS: Final = frozenset({State.SENT, State.SILENT, State.UNKNOWN, State.REFUSED})
 """Answered; nothing to say; perhaps delivered and never sent again; turned down by the channel."""
 
@@ -59,7 +77,7 @@ class Arrival(Record):
 
     Attributes:
         chat: Pseudonym of the chat; turns of one chat never overlap.
-        person: Pseudonym of who sent it; None for nobody known.
+        person: Pseudonym of who sent it, the owner of the window; None for nobody known.
         message: Pseudonym of the message's id, by which it can be unsent.
         said_at_ms: When the channel says it happened; the order within a chat.
         body: What a worker needs. Sealed where it lies, and gone when the turn is done.
@@ -87,7 +105,7 @@ class Claim(Record):
         state: ``waiting``, ``ready`` or ``sending``: where an earlier worker left it.
         plan: The answer, where its turn is done and the plan was kept.
         retry_key: Of a push that an earlier worker may have sent.
-        attempts: How often work on it failed.
+        attempts: How often work on it failed; leases that ran out right before this one count.
         held: Answers that wait for this chat's next reply, the oldest first.
         fence: Grows with every lease of the chat.
     """
@@ -137,15 +155,21 @@ class Inbox(Protocol):
         """Whose events these are; it is in every query (invariant 11)."""
 
     async def accept(self, arrivals: tuple[Arrival, ...], *, now_ms: int) -> int:
-        """Store each event once, all in one transaction; return how many were new."""
+        """Store each event once, all in one transaction; return how many were new.
+
+        At most ``ACCEPTED_AT_ONCE`` of them.
+        """
 
     async def claim(
         self, worker: str, *, now_ms: int, lease_ms: int, most: int = 1, chat: str | None = None
     ) -> list[Claim]:
-        """Lease up to ``most`` chats (or that one) and return the oldest open event of each."""
+        """Lease up to ``most`` chats (or that one) and return the oldest open event of each.
+
+        Those that waited longest come first. An event that cannot be opened goes among the dead.
+        """
 
     async def extend(self, claim: Claim, *, now_ms: int, lease_ms: int) -> None:
-        """Keep a lease alive. Raises LeaseLost."""
+        """Keep a lease alive. Raises LeaseLost, for an event that was unsent or erased as well."""
 
     async def settle(
         self, claim: Claim, *, plan: bytes | None, append: Append | None, now_ms: int
@@ -153,7 +177,8 @@ class Inbox(Protocol):
         """Write the journal and the plan, ``ready``, in one transaction.
 
         A plan of None is not kept (it holds personal values): after a crash the turn runs again.
-        Raises LeaseLost, and PreferenceChanged or ConversationChanged where the journal moved on.
+        Raises LeaseLost, and PreferenceChanged or ConversationChanged where the journal moved on;
+        the lease stays then.
         """
 
     async def sending(self, claim: Claim, *, retry_key: str | None, now_ms: int) -> None:
@@ -161,11 +186,12 @@ class Inbox(Protocol):
 
     async def finish(
         self, claim: Claim, ending: State, *, now_ms: int, error_code: str | None = None,
-        sent: tuple[str, ...] = (), with_held: bool = False,
+        sent: tuple[str, ...] = (), with_held: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         """End an event, drop its body and plan, and free the chat.
 
-        ``sent`` are pseudonyms of the messages' ids; ``with_held`` ends the held ones as well.
+        ``sent`` are pseudonyms of the messages' ids; ``with_held`` are held events of this chat
+        that end as well. An event that was unsent while it was ``sending`` stays silent.
         """
 
     async def hold(self, claim: Claim, plan: bytes, *, now_ms: int, error_code: str) -> None:
@@ -175,20 +201,29 @@ class Inbox(Protocol):
         self, claim: Claim, *, now_ms: int, retry_at_ms: int, error_code: str | None = None,
         most_attempts: int = 5,
     ) -> State:  # fmt: skip
-        """Give the event back; with an error it counts as an attempt, and ends among the dead."""
+        """Give the event back; with an error it counts as an attempt, and ends among the dead.
+
+        One that was ``sending`` is ``ready`` again, unless a kept plan and a retry key say that
+        sending it once more is safe. Returns where it is.
+        """
 
     async def unsend(self, message: str, *, now_ms: int) -> Arrival | None:
         """Drop an unsent message's text wherever it is, and what came of it; None if unknown.
 
-        Not done yet: it ends ``silent``. Done: its person's window is cleared in the same
-        transaction. Returns whose and which it was, with an empty body.
+        Not done yet: it ends ``silent``, a worker who is at it gets LeaseLost, and its chat is free
+        at once, unless a message of it may be leaving right now. Its turn was done: its person's
+        window is cleared in the same transaction. Returns whose and which it was, with an empty
+        body.
         """
+
+    async def is_open(self, event_id: str) -> bool:
+        """Tell whether an event still waits for its answer: waiting, ready or sending."""
 
     async def is_ours(self, chat: str, message: str) -> bool:
         """Tell whether a message of this chat was sent by ``finish(sent=…)`` not long ago."""
 
     async def spend(self, person: str, *, day: str, most: int) -> bool:
-        """Take one of a person's turns of that day; False if they are used up."""
+        """Take one of a person's turns of that day (an ISO date); False if they are used up."""
 
     async def leave(self, person: str, *, due_at_ms: int) -> None:
         """Note that a person is to be erased then."""
@@ -203,10 +238,24 @@ class Inbox(Protocol):
         """Count events by state."""
 
     async def letters(self, state: State, *, most: int = 100) -> list[Letter]:
-        """List events in a state, the oldest first."""
+        """List events in a state, those first that are in it longest."""
 
     async def requeue(self, event_id: str, *, now_ms: int) -> bool:
-        """Let a dead event wait again, with no attempts counted; False if it is not dead."""
+        """Give a dead event back with no attempts counted; False if it is not dead.
+
+        It waits again, or is ready again if its turn was done.
+        """
 
     async def purge(self, *, now_ms: int) -> int:
-        """Drop what was finished ``KEPT_MS`` ago; return of how many events."""
+        """Drop what was finished ``KEPT_MS`` ago; return of how many events.
+
+        At most ``PURGED_AT_ONCE`` of them: call it again while it returns as many.
+        Dead events and held answers are dropped ``STUCK_MS`` after they got stuck.
+        """
+
+
+class InboxStore(PersonalStore, Protocol):
+    """A PersonalStore that has inboxes as well; erasing somebody reaches what they hold."""
+
+    def inbox(self, tenant: str) -> Inbox:
+        """Return the inbox of a tenant; nothing is opened by that."""

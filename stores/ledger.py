@@ -64,6 +64,7 @@ class Inspection(Record):
         forgotten_at_ms: When they last had something forgotten; the tombstone.
         values: What is remembered in any scope; what has expired is not in it.
         open_cards: Cards that could still be pressed.
+        open_events: Their events in the inbox that are not done; never what they say.
         window: The live window; None for none.
         window_expires_at_ms: When that window is gone.
         generations: Records of generations, the oldest first, without their content.
@@ -76,6 +77,7 @@ class Inspection(Record):
     forgotten_at_ms: Millis | None = None
     values: Mapping[str, Remembered] = Field(default_factory=dict, validate_default=True)
     open_cards: Count = 0
+    open_events: Count = 0
     window: Text | None = None
     window_expires_at_ms: Millis | None = None
     generations: tuple[GenerationHeld, ...] = ()
@@ -92,12 +94,12 @@ class Inspection(Record):
 
 
 class KeyRotation(Record):
-    """What a rotation of the key ring came to.
+    """What a rotation of the key ring came to, counting data keys and events of the inbox.
 
     Attributes:
-        rewrapped: Data keys that the newest ring key wraps now and did not before.
-        current: Data keys that it wrapped already.
-        lost: Data keys whose ring key is not in the ring; their values cannot be read.
+        rewrapped: What the newest ring key wraps or seals now and did not before.
+        current: What it wrapped or sealed already.
+        lost: What was sealed by a key that is not in the ring; it cannot be read.
     """
 
     rewrapped: Count = 0

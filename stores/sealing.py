@@ -44,6 +44,9 @@ _VALUE_LABEL: Final = "stores.sealing.value.1"
 _KEY_LABEL: Final = "stores.sealing.data_key.1"
 _RING_LABEL: Final = b"stores.sealing.ring.1"
 _ID_LABEL: Final = b"stores.sealing.ring_id.1"
+_PASSING_LABEL: Final = b"stores.sealing.passing.1"
+_STEP: Final = 256
+_LONG_BYTES: Final = 4
 
 assert _HEAD + VALUE_MAX_BYTES <= _INSIDE  # noqa: S101 - two constants that must fit
 
@@ -74,6 +77,10 @@ class KeyRing:
         self._entropy = entropy
         self._ciphers = {
             _derived(key, _ID_LABEL)[:RING_ID_BYTES]: AESGCM(_derived(key, _RING_LABEL))
+            for key in keys
+        }
+        self._passing = {
+            _derived(key, _ID_LABEL)[:RING_ID_BYTES]: AESGCM(_derived(key, _PASSING_LABEL))
             for key in keys
         }
 
@@ -118,6 +125,46 @@ class KeyRing:
         if cipher is None:
             raise StoreKeyMissing
         return _opened(cipher, wrapped[RING_ID_BYTES:], _of_key(owner))[:DATA_KEY_BYTES]
+
+    def seal_passing(self, bound_to: bytes, raw: bytes) -> bytes:
+        """Seal what is kept for a while only, such as a message until its turn is done.
+
+        Under a key of the ring itself: there is no data key that could end with it. Sizes are
+        rounded up to steps of 256 bytes, so that they tell little.
+
+        Args:
+            bound_to: What it belongs to; it opens for nothing else.
+            raw: The bytes.
+
+        Raises:
+            StoreKeyMissing: If the ring is empty.
+        """
+        ring_id = bytes.fromhex(self.newest)
+        inside = len(raw).to_bytes(_LONG_BYTES, "big") + raw
+        inside += bytes(-len(inside) % _STEP)
+        nonce = self._entropy(_NONCE_BYTES)
+        return ring_id + nonce + self._passing[ring_id].encrypt(nonce, inside, bound_to)
+
+    def open_passing(self, bound_to: bytes, sealed: bytes) -> bytes:
+        """Return what ``seal_passing`` sealed.
+
+        Raises:
+            StoreKeyMissing: If the ring key that sealed it is not in the ring.
+            StoreUnavailable: If it belongs to something else, or was tampered with.
+        """
+        cipher = self._passing.get(bytes(sealed[:RING_ID_BYTES]))
+        if cipher is None:
+            raise StoreKeyMissing
+        inside = _opened(cipher, sealed[RING_ID_BYTES:], bound_to)
+        return inside[_LONG_BYTES : _LONG_BYTES + int.from_bytes(inside[:_LONG_BYTES], "big")]
+
+    def has_key_of(self, sealed: bytes) -> bool:
+        """Tell whether the ring has the key that sealed or wrapped it."""
+        return bytes(sealed[:RING_ID_BYTES]) in self._ciphers
+
+    def is_newest(self, sealed: bytes) -> bool:
+        """Tell whether the newest key of the ring sealed or wrapped it."""
+        return bytes(sealed[:RING_ID_BYTES]).hex() == self.newest
 
     def seal(self, data_key: bytes, owner: Owner, key: str, salt: bytes, value: str) -> bytes:
         """Seal a value, with the salt of its card, for one preference of one person."""

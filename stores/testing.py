@@ -17,6 +17,8 @@ from __future__ import annotations
 from stores.conformance.cards import CardSuite
 from stores.conformance.forgetting import ForgettingSuite
 from stores.conformance.generations import GenerationSuite
+from stores.conformance.inbox import InboxSuite
+from stores.conformance.inbox_people import InboxPeopleSuite
 from stores.conformance.keeping import KeepingSuite
 from stores.conformance.life import LifeSuite
 from stores.conformance.owners import OwnerSuite
@@ -33,4 +35,8 @@ class GenerationStoreConformance(GenerationSuite):
     """What a PersonalStore does that keeps generations as well (``stores.generations``)."""
 
 
-__all__ = ["ContextStoreConformance", "GenerationStoreConformance"]
+class InboxConformance(InboxSuite, InboxPeopleSuite):
+    """What a store does that has inboxes as well (``stores.inbox.InboxStore``)."""
+
+
+__all__ = ["ContextStoreConformance", "GenerationStoreConformance", "InboxConformance"]

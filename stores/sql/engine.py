@@ -14,9 +14,10 @@ T = TypeVar("T")
 class Engine(Protocol):
     """Runs transactions, which are functions of a Session, and turns driver errors into ours.
 
-    Each is for one person. Where rows have locks, theirs is taken before ``work`` begins, so that
-    everything it reads is what it may build on. An engine may run ``work`` again from the start if
-    the database asks for that.
+    Each is for one person, or for a tenant's name, as nobody in it; and for one chat, if there is
+    one. Where rows have locks, the person's and then the chat's are taken before ``work`` begins,
+    so that everything it reads is what it may build on. An engine may run ``work`` again from the
+    start if the database asks for that.
     """
 
     async def start(self) -> None:
@@ -25,11 +26,18 @@ class Engine(Protocol):
     async def read(self, owner: Owner | str, work: Callable[[Session], T]) -> T:
         """Run one reading statement, apart from writers; for a tenant's name, as nobody in it."""
 
-    async def write(self, owner: Owner, work: Callable[[Session], T]) -> T:
+    async def write(
+        self, owner: Owner | str, work: Callable[[Session], T], *, chat: str | None = None
+    ) -> T:
         """Run a transaction: all of it or, if ``work`` raises, nothing."""
 
     async def erase(
-        self, owner: Owner, work: Callable[[Session], T], *, always: bool = False
+        self,
+        owner: Owner | str,
+        work: Callable[[Session], T],
+        *,
+        always: bool = False,
+        chat: str | None = None,
     ) -> tuple[T, tuple[SurfaceCheck, ...]]:
         """Run a transaction that takes values away, then look for their bytes.
 

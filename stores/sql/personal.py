@@ -8,21 +8,22 @@ from stores.errors import StoreKeyMissing
 from stores.ledger import Inspection, LedgerKind
 from stores.records import PRIVATE, Owner, SurfaceCheck
 from stores.sealing import KeyRing
-from stores.sql import events, generations, memory, people, statements, vault
+from stores.sql import events, generations, inbox_acts, memory, people, statements, vault
 from stores.sql.events import Act
 from stores.sql.safe import Safe
 from stores.sql.session import Row, Session
 
-ERASED_SURFACES: Final = (*memory.SURFACES, "generations", "ledger")
+ERASED_SURFACES: Final = (*memory.SURFACES, "generations", "inbox", "ledger")
 """What is counted by reading back after "erase", in the order of the statement."""
 
 
 def inspect(session: Session, owner: Owner, ring: KeyRing, *, now_ms: int) -> Inspection:
     """Read everything that is held of a person."""
     mine = {"tenant": owner.tenant, "person": owner.person}
+    open_events = inbox_acts.open_of(session, owner)
     found = session.rows(statements.PERSON_HELD, **mine)
     if not found:
-        return Inspection(owner=owner)
+        return Inspection(owner=owner, open_events=open_events)
     revision, forgotten_at_ms, generation, written_under, window_expires_at_ms, window = found[0]
     alive = window is not None and written_under == revision and now_ms < window_expires_at_ms
     values = session.rows(
@@ -41,6 +42,7 @@ def inspect(session: Session, owner: Owner, ring: KeyRing, *, now_ms: int) -> In
         forgotten_at_ms=forgotten_at_ms,
         values=memory.opened(values, owner, ring),
         open_cards=waiting[0][0],
+        open_events=open_events,
         window=window if alive else None,
         window_expires_at_ms=window_expires_at_ms if alive else None,
         generations=generations.held(session, owner, now_ms=now_ms),
@@ -59,6 +61,7 @@ def erase(session: Session, owner: Owner, *, act: Act, ring: KeyRing, keep_ledge
         safe.end(slot)
     session.rows(statements.DROP_CARDS, **mine)
     session.rows(statements.DROP_PREFERENCES, **mine)
+    inbox_acts.erase(session, owner, now_ms=act.at_ms)
     revision = people.change_revision(session, person)
     memory.entomb(session, person, act.at_ms)
     safe.renew(revision, always=True)
@@ -70,15 +73,16 @@ def erase(session: Session, owner: Owner, *, act: Act, ring: KeyRing, keep_ledge
 
 
 def read_back_erased(
-    session: Session, owner: Owner, revision: int, *, keep_ledger: bool
+    session: Session, owner: Owner, revision: int, *, now_ms: int, keep_ledger: bool
 ) -> tuple[SurfaceCheck, ...]:
-    """Count what is left of a person who was erased, surface by surface."""
+    """Count what is left of a person who was erased then, surface by surface."""
     counts = session.rows(
         statements.READ_BACK_ERASED,
         tenant=owner.tenant,
         person=owner.person,
         owner_tag=vault.tag_of(owner),
         revision=revision,
+        now_ms=now_ms,
     )[0]
     return tuple(
         SurfaceCheck(surface=surface, remaining=count)

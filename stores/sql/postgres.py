@@ -10,7 +10,7 @@ who are first at once, one violates a key and is run again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -79,9 +79,9 @@ _CLASSES: Final = {
 _BEGIN: Final = (
     "BEGIN; SELECT set_config('stores.tenant', {tenant}, true), "
     "set_config('stores.person', {person}, true), "
-    "set_config('stores.owner_tag', '{tag}', true); "
-    "SELECT FROM store_people WHERE tenant = {tenant} AND person = {person} FOR UPDATE"
+    "set_config('stores.owner_tag', '{tag}', true)"
 )
+_LOCK: Final = "; SELECT FROM {table} WHERE tenant = {tenant} AND {column} = {name} FOR UPDATE"
 # Whose it is must be said before a row is looked at. The inner query needs a column of the outer
 # one and is not merged with it (OFFSET 0), so it cannot run before the settings are made.
 _READ: Final = (
@@ -120,6 +120,15 @@ class PostgresSession:
         found: list[Row] = await_only(self._driver.fetch(text, *parameters))
         return found
 
+    def many(self, statement: Prepared, each: Sequence[Mapping[str, Scalar]]) -> list[Row]:
+        """Run a statement once for each, in one round trip, and return the rows of all."""
+        told = [statement.positional(_DIALECT, values) for values in each]
+        if not told:
+            return []
+        text, rows = told[0][0], [parameters for _, parameters in told]
+        found: list[Row] = await_only(self._driver.fetchmany(text, rows))
+        return found
+
 
 class PostgresReader:
     """A session for one reading statement, which says in the same message whose it is."""
@@ -141,6 +150,10 @@ class PostgresReader:
             whole = self._texts[text] = _READ.format(next_, next_ + 1, next_ + 2, text=text)
         found: list[Row] = await_only(self._driver.fetch(whole, *parameters, *self._settings))
         return found
+
+    def many(self, statement: Prepared, each: Sequence[Mapping[str, Scalar]]) -> list[Row]:
+        """Run the statement once for each."""
+        return [row for values in each for row in self.rows(statement, **values)]
 
 
 class PostgresEngine:
@@ -169,6 +182,8 @@ class PostgresEngine:
         self._server_settings = {
             "application_name": "local-agent",
             "jit": "off",  # costs more than it saves on queries of a few rows
+            # A plan made while a table was empty reads all of it, and is kept when it has grown.
+            "enable_seqscan": "off",
             "lock_timeout": f"{max(busy_timeout_ms, 1)}ms",  # 0 would wait for ever
         }
         if not synchronous:
@@ -200,11 +215,14 @@ class PostgresEngine:
 
         return await self._use(ask)
 
-    async def write(self, owner: Owner, work: Callable[[Session], T]) -> T:
-        """Run a transaction under the lock of the person's row."""
+    async def write(
+        self, owner: Owner | str, work: Callable[[Session], T], *, chat: str | None = None
+    ) -> T:
+        """Run a transaction under the locks of the person's row and the chat's."""
         if not self._ready:
             await self.start()
-        begin = _begin(owner.tenant, owner.person)
+        tenant, person = (owner, "") if isinstance(owner, str) else (owner.tenant, owner.person)
+        begin = _begin(tenant, person, chat)
 
         async def transact(driver: Connection) -> T:
             await driver.execute(begin)
@@ -223,13 +241,18 @@ class PostgresEngine:
         return await self._use(transact)
 
     async def erase(
-        self, owner: Owner, work: Callable[[Session], T], *, always: bool = False
+        self,
+        owner: Owner | str,
+        work: Callable[[Session], T],
+        *,
+        always: bool = False,
+        chat: str | None = None,
     ) -> tuple[T, tuple[SurfaceCheck, ...]]:
         """Run a transaction; a server's files are out of reach, so nothing is claimed of them.
 
         What they still hold, its log and its dead rows, is sealed under a data key that is gone.
         """
-        return await self.write(owner, work), ()
+        return await self.write(owner, work, chat=chat), ()
 
     async def close(self) -> None:
         """Close every connection."""
@@ -352,10 +375,16 @@ def _settings(tenant: str, person: str) -> tuple[str, str, str]:
 
 
 @lru_cache(maxsize=4096)
-def _begin(tenant: str, person: str) -> str:
-    """Return the first message of a person's transaction."""
-    tag = _settings(tenant, person)[2]
-    return _BEGIN.format(tenant=_literal(tenant), person=_literal(person), tag=tag)
+def _begin(tenant: str, person: str, chat: str | None = None) -> str:
+    """Return the first message of a transaction: whose it is, and the locks of its rows."""
+    tag, town = _settings(tenant, person)[2], _literal(tenant)
+    begin = _BEGIN.format(tenant=town, person=_literal(person), tag=tag)
+    locks = [("store_people", "person", person)] if person else []
+    locks += [("store_chats", "chat", chat)] if chat is not None else []
+    return begin + "".join(
+        _LOCK.format(table=table, tenant=town, column=column, name=_literal(name))
+        for table, column, name in locks
+    )
 
 
 def _literal(text: str) -> str:

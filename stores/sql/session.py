@@ -54,3 +54,6 @@ class Session(Protocol):
 
     def rows(self, statement: Prepared, **values: Scalar) -> list[Row]:
         """Run a statement and return all of its rows (none for one that returns nothing)."""
+
+    def many(self, statement: Prepared, each: Sequence[Mapping[str, Scalar]]) -> list[Row]:
+        """Run a statement once for each, in one round trip, and return the rows of all."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeVar
@@ -70,6 +70,10 @@ class SqliteSession:
         """Run a statement and return all of its rows."""
         text, parameters = statement.positional(_DIALECT, values)
         return self._driver.execute(text, parameters).fetchall()
+
+    def many(self, statement: Prepared, each: Sequence[Mapping[str, Scalar]]) -> list[Row]:
+        """Run a statement once for each; the database is in this process."""
+        return [row for values in each for row in self.rows(statement, **values)]
 
 
 class _Connection:
@@ -154,14 +158,21 @@ class SqliteEngine:
             partial(self._reading.use, lambda driver: work(SqliteSession(driver)))
         )
 
-    async def write(self, owner: Owner, work: Callable[[Session], T]) -> T:
+    async def write(
+        self, owner: Owner | str, work: Callable[[Session], T], *, chat: str | None = None
+    ) -> T:
         """Run a transaction under SQLite's write lock, taken at its beginning."""
         if not self._ready:
             await self.start()
         return await self._writer.run(partial(self._writing.use, partial(self._transact, work)))
 
     async def erase(
-        self, owner: Owner, work: Callable[[Session], T], *, always: bool = False
+        self,
+        owner: Owner | str,
+        work: Callable[[Session], T],
+        *,
+        always: bool = False,
+        chat: str | None = None,
     ) -> tuple[T, tuple[SurfaceCheck, ...]]:
         """Run a transaction, empty the WAL, and search the files for what was erased."""
         if not self._ready:

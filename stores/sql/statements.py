@@ -33,6 +33,7 @@ from sqlalchemy import (
 )
 
 from stores.records import CardStatus
+from stores.sql.inbox_statements import LEFT
 from stores.sql.session import Prepared
 from stores.sql.tables import (
     cards,
@@ -409,6 +410,7 @@ READ_BACK_ERASED: Final = Prepared(
             people.c.key_revision < bindparam("revision"),
         ),
         _count(generations, _mine(generations), generations.c.revision < bindparam("revision")),
+        sum((_count(table, *conditions) for table, conditions in LEFT), start=literal_column("0")),
         _count(ledger, _mine(ledger), ledger.c.revision < bindparam("revision")),
     )
 )

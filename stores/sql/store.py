@@ -32,6 +32,7 @@ from stores.sql import memory, people, personal
 from stores.sql.engine import Engine
 from stores.sql.events import Act
 from stores.sql.generations import GenerationsOverSql
+from stores.sql.inbox import SqlInbox
 from stores.sql.session import Session
 
 TTL_MS = 900_000
@@ -93,6 +94,14 @@ class SqlStore(GenerationsOverSql):
         self._ring = ring or KeyRing()
         self._policy = checks.identifier(policy_version, "policy_version", PLACE_MAX)
         self._entropy = entropy
+
+    def inbox(self, tenant: str) -> SqlInbox:
+        """Return the inbox of a tenant, in the same database.
+
+        Raises:
+            InvalidInput: If the tenant is blank or too long.
+        """
+        return SqlInbox(self._engine, tenant, self._ring)
 
     async def start(self) -> None:
         """Open the database and bring its schema up to date."""
@@ -257,7 +266,11 @@ class SqlStore(GenerationsOverSql):
             owner,
             partial(personal.erase, owner=owner, act=act, ring=self._ring, keep_ledger=keep_ledger),
             lambda revision: partial(
-                personal.read_back_erased, owner=owner, revision=revision, keep_ledger=keep_ledger
+                personal.read_back_erased,
+                owner=owner,
+                revision=revision,
+                now_ms=now_ms,
+                keep_ledger=keep_ledger,
             ),
         )
 
@@ -271,7 +284,7 @@ class SqlStore(GenerationsOverSql):
         return await self._sweep(tenant, checks.whole(now_ms, "now_ms"), SWEPT_AT_ONCE)
 
     async def rotate_keys(self, tenant: str) -> KeyRotation:
-        """Wrap each data key of a tenant by the newest key of the ring.
+        """Wrap each data key of a tenant by the newest key, and seal what its inbox holds anew.
 
         Raises:
             StoreKeyMissing: If the ring is empty.
@@ -291,6 +304,8 @@ class SqlStore(GenerationsOverSql):
                 work = partial(personal.rewrap, owner=owner, ring=self._ring)
                 done, _ = await self._engine.erase(owner, work)
                 counts["rewrapped" if done else "lost"] += 1
+        for kind in await self.inbox(tenant).reseal():
+            counts[kind] += 1
         return KeyRotation(**counts)
 
     async def close(self) -> None:

@@ -27,6 +27,7 @@ from sqlalchemy import (
     literal_column,
 )
 
+from stores.inbox import OPEN
 from stores.records import PRIVATE
 from stores.sealing import SEALED_BYTES
 
@@ -188,3 +189,103 @@ generations = Table(
 )
 """Records of generations, each sealed under a key of its own that lies in the vault."""
 Index("store_generations_ending", generations.c.tenant, generations.c.expires_at_ms)
+
+# The inbox. A chat's row says when its next work is due, a lease included, and is locked before
+# anything of the chat is changed; finished events are never looked at to find what is open.
+
+inbox = Table(
+    "store_inbox",
+    metadata,
+    Column("tenant", String(128), primary_key=True),
+    Column("event_id", String(128), primary_key=True),
+    Column("chat", String(128), nullable=False),
+    Column("person", String(256)),
+    Column("message", String(128)),
+    Column("said_at_ms", BigInteger, nullable=False),
+    Column("arrived_at_ms", BigInteger, nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("changed_at_ms", BigInteger, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("attempts", BigInteger, nullable=False),
+    Column("error_code", String(64)),
+    Column("retry_key", String(64)),
+    Column("body", LargeBinary),
+    Column("plan", LargeBinary),
+)
+open_event = inbox.c.state.in_(literal_column(f"'{state}'") for state in OPEN)
+held_event = inbox.c.state == literal_column("'held'")
+Index(
+    "store_inbox_open",
+    inbox.c.tenant,
+    inbox.c.chat,
+    inbox.c.said_at_ms,
+    inbox.c.arrived_at_ms,
+    inbox.c.place,
+    sqlite_where=open_event,
+    postgresql_where=open_event,
+)
+Index(
+    "store_inbox_held",
+    inbox.c.tenant,
+    inbox.c.chat,
+    inbox.c.state,  # always the same; SQLite counts columns and would take another index
+    sqlite_where=held_event,
+    postgresql_where=held_event,
+)
+Index("store_inbox_states", inbox.c.tenant, inbox.c.state, inbox.c.changed_at_ms)
+Index("store_inbox_messages", inbox.c.tenant, inbox.c.message)
+Index("store_inbox_people", inbox.c.tenant, inbox.c.person)
+
+chats = Table(
+    "store_chats",
+    metadata,
+    Column("tenant", String(128), primary_key=True),
+    Column("chat", String(128), primary_key=True),
+    Column("fence", BigInteger, nullable=False),
+    Column("worker", String(256)),
+    Column("event_id", String(128)),
+    Column("lapsed", BigInteger, nullable=False),
+    Column("due_at_ms", BigInteger),
+    Column("last_at_ms", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+due_chat = chats.c.due_at_ms.is_not(None)
+Index(
+    "store_chats_due",
+    chats.c.tenant,
+    chats.c.due_at_ms,
+    sqlite_where=due_chat,
+    postgresql_where=due_chat,
+)
+
+sent = Table(
+    "store_sent",
+    metadata,
+    Column("tenant", String(128), primary_key=True),
+    Column("chat", String(128), primary_key=True),
+    Column("message", String(128), primary_key=True),
+    Column("person", String(256)),
+    Column("at_ms", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+Index("store_sent_people", sent.c.tenant, sent.c.person)
+Index("store_sent_times", sent.c.tenant, sent.c.at_ms)
+
+quota = Table(
+    "store_quota",
+    metadata,
+    *_owner(),
+    Column("day", String(10), nullable=False),
+    Column("used", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+Index("store_quota_days", quota.c.tenant, quota.c.day)
+
+leavers = Table(
+    "store_leavers",
+    metadata,
+    *_owner(),
+    Column("due_at_ms", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+Index("store_leavers_due", leavers.c.tenant, leavers.c.due_at_ms)

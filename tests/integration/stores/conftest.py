@@ -48,11 +48,14 @@ END $$;
 GRANT SELECT ON store_schema TO {postgres.SERVICE};
 GRANT SELECT, INSERT, UPDATE, DELETE ON
   store_people, store_journal, store_preferences, store_cards, store_vault, store_ledger,
-  store_generations
+  store_generations, store_inbox, store_chats, store_sent, store_quota, store_leavers
   TO {postgres.SERVICE};
 GRANT USAGE ON SEQUENCE store_vault_slot_seq TO {postgres.SERVICE};
 """
-EMPTY = "TRUNCATE store_people, store_vault CASCADE"
+EMPTY = (
+    "TRUNCATE store_people, store_vault, store_inbox, store_chats, store_sent, store_quota, "
+    "store_leavers CASCADE"
+)
 
 
 @pytest.fixture(scope="session")

@@ -4,10 +4,10 @@ import pytest
 
 from stores.conformance.scenario import SIGNING_KEY, STORE_KEY
 from stores.open import open_store
-from stores.testing import ContextStoreConformance, GenerationStoreConformance
+from stores.testing import ContextStoreConformance, GenerationStoreConformance, InboxConformance
 
 
-class TestPostgres(ContextStoreConformance, GenerationStoreConformance):
+class TestPostgres(ContextStoreConformance, GenerationStoreConformance, InboxConformance):
     """A real server; without waiting for the disk, which changes nothing but speed."""
 
     def open(self, url, signing_keys=(SIGNING_KEY,), store_keys=(STORE_KEY,)):

@@ -3,6 +3,7 @@
 import asyncpg
 import pytest
 
+from stores.inbox import Arrival, State
 from stores.records import Owner, Proposal
 from stores.sql import vault
 from tests.support.postgres import SERVICE
@@ -11,6 +12,7 @@ NOW = 1_000_000
 ANN = Owner(tenant="town", person="ann")
 BEN = Owner(tenant="town", person="ben")
 TABLES = ("people", "journal", "preferences", "cards", "vault", "ledger", "generations")
+OF_TENANTS = ("inbox", "chats", "sent", "quota", "leavers")
 SEE = (
     "SELECT set_config('stores.tenant', $1, true), set_config('stores.person', $2, true), "
     "set_config('stores.owner_tag', $3, true)"
@@ -113,6 +115,35 @@ async def test_nobody_may_look_but_not_touch(role):
     assert set((await rows(role)).values()) == {0}
 
 
+async def test_an_inbox_is_its_tenants(role, database):
+    """Whoever works for a tenant sees its inbox whole, and nothing of another's (11)."""
+    async with database.open() as store:
+        for tenant in ("town", "city"):
+            inbox = store.inbox(tenant)
+            arrivals = tuple(
+                Arrival(event_id=f"e{chat}", chat=f"c{chat}", said_at_ms=NOW, body=b"")
+                for chat in range(2)
+            )
+            await inbox.accept(arrivals, now_ms=NOW)
+            [claim] = await inbox.claim("w", now_ms=NOW, lease_ms=1)
+            await inbox.finish(claim, State.SENT, now_ms=NOW, sent=("m",))
+            await inbox.spend("ann", day="2026-01-01", most=1)
+            await inbox.leave("ann", due_at_ms=NOW)
+
+    async def seen():
+        return [
+            await role.fetchval(f"SELECT count(*) FROM store_{table}")  # noqa: S608 - names of tables
+            for table in OF_TENANTS
+        ]
+
+    assert await seen() == [0] * len(OF_TENANTS)
+    for tenant, person in (("town", ""), ("city", ""), ("town", "ann")):
+        await role.execute(SEE, tenant, person, "")
+        assert await seen() == [2, 2, 1, 1, 1]
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await role.execute("UPDATE store_chats SET tenant = 'city'")
+
+
 async def test_the_role_cannot_bypass_it(role):
     """The tests' role is what a service's should be: no superuser, no owner, no bypass."""
     flags = await role.fetchrow(
@@ -123,7 +154,7 @@ async def test_the_role_cannot_bypass_it(role):
         "SELECT relrowsecurity AND relforcerowsecurity FROM pg_class "
         "WHERE relname LIKE 'store_%' AND relkind = 'r' AND relname <> 'store_schema'"
     )
-    assert [row[0] for row in forced] == [True] * len(TABLES)
+    assert [row[0] for row in forced] == [True] * len(TABLES + OF_TENANTS)
 
 
 async def test_one_call_leaves_nothing_for_the_next(database):

@@ -68,9 +68,11 @@ def test_a_wrong_option_is_refused(options):
 
 def test_opening_touches_nothing(tmp_path):
     """Opening a store makes no file and no thread; only its use does."""
-    before = threading.active_count()
+    before = set(threading.enumerate())
     open_store(f"sqlite+aiosqlite:///{tmp_path}/store.db")
-    assert (list(tmp_path.iterdir()), threading.active_count()) == ([], before)
+    new = [thread for thread in threading.enumerate() if thread not in before]
+    assert list(tmp_path.iterdir()) == []
+    assert [thread for thread in new if thread.name.startswith("store-")] == []
 
 
 def test_paths_are_read_as_sqlalchemy_reads_them(tmp_path, monkeypatch):
@@ -95,16 +97,20 @@ def test_one_store_over_several_event_loops(tmp_path):
 
 def test_a_forgotten_store_cleans_up(tmp_path):
     """A store that nobody closed lets its threads and its file go when it is collected."""
-    before = threading.active_count()
+    before = set(threading.enumerate())
     store = open_store(f"sqlite+aiosqlite:///{tmp_path}/store.db", synchronous="OFF")
     asyncio.run(store.clear(ANN, now_ms=1))
-    mine = [thread for thread in threading.enumerate() if thread.name.startswith("store-")]
+    mine = [
+        thread
+        for thread in threading.enumerate()
+        if thread.name.startswith("store-") and thread not in before
+    ]
     assert mine
     del store
     gc.collect()
     for thread in mine:
-        thread.join(5)
-    assert threading.active_count() == before
+        thread.join(60)
+    assert [thread for thread in mine if thread.is_alive()] == []
 
 
 def test_it_is_a_context_store():
