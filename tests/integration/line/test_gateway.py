@@ -169,7 +169,7 @@ async def test_the_console_verifies(app, make):
         body_of(BOT, []),
         json.dumps({"events": [dummy, other]}).encode(),
         body_of(BOT, [standby]),
-        body_of(BOT, [{**make.event("beacon", user=ANN)}, {"type": "message"}, 7]),
+        body_of(BOT, [make.event("beacon", user=ANN), {"type": "message"}, {}]),
     ):
         assert (await app.post(body)).status == 200
     assert await stored(app) == 0
