@@ -198,6 +198,12 @@ class Settings(BaseSettings):
         le=300,
         description="a whole number of seconds from 1 to 300",
     )
+    lease_seconds: int = Field(
+        default=30,
+        ge=1,
+        le=600,
+        description="a whole number of seconds from 1 to 600",
+    )
     inline_seconds: int = Field(
         default=18,
         ge=1,

@@ -135,6 +135,7 @@ def build_line(
             turns.run,
             clock=clock,
             at_once=settings.turns_at_once,
+            lease_ms=settings.lease_seconds * 1000,
             warm_up=lambda: warm_up(settings, store),
             sweep=lambda: sweep(store, inbox, clock=clock),
         )

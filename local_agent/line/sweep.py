@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from stores.inbox import Inbox, State
+from stores.inbox import PURGED_AT_ONCE, Inbox, State
 from stores.personal import PersonalStore
 
 logger = logging.getLogger("local_agent.line")
@@ -20,7 +20,10 @@ async def sweep(store: PersonalStore, inbox: Inbox, *, clock: Callable[[], int])
     for owner in await inbox.leavers(now_ms=clock()):
         erased = await store.erase(owner, now_ms=clock(), channel="line")
         logger.info("event=leaver_erased complete=<%s>", erased.complete)
-    dropped = await inbox.purge(now_ms=clock())
+    dropped = last = await inbox.purge(now_ms=clock())
+    while last == PURGED_AT_ONCE:
+        last = await inbox.purge(now_ms=clock())
+        dropped += last
     out = await store.sweep(inbox.tenant, now_ms=clock())
     counts = await inbox.counts()
     dead, held = counts.get(State.DEAD, 0), counts.get(State.HELD, 0)

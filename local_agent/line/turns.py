@@ -128,6 +128,9 @@ class Turns:
             ended = Delivered(State.UNKNOWN, error_code="DELIVERY_CUT_OFF", with_held=held)
             await self._finish(claim, ended)
             return
+        if claim.attempts >= MOST_ATTEMPTS:  # its workers die at it: they never gave it back
+            await self._give_back(claim, "WORKER_LOST")
+            return
         plan = kept or await self._turn(claim, incoming)
         if plan is None:
             await self._finish(claim, Delivered(State.SILENT))

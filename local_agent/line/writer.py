@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from stores.errors import StoreError, StoreUnavailable
-from stores.inbox import Arrival, Inbox
+from stores.inbox import ACCEPTED_AT_ONCE, Arrival, Inbox
 
 logger = logging.getLogger("local_agent.line")
 
 MOST_IN_ONE: Final = 256
-"""Most events in one transaction."""
+"""From how many events on a transaction takes no further request."""
 
 MOST_WAITING: Final = 10_000
 """Most events that may wait for the writer; more are turned away, for LINE to bring again."""
@@ -99,7 +99,9 @@ class Writer:
         failure: StoreError | None = None
         try:
             every = tuple(arrival for one in batch for arrival in one.arrivals)
-            await self._inbox.accept(every, now_ms=self._clock())
+            for at in range(0, len(every), ACCEPTED_AT_ONCE):
+                part = every[at : at + ACCEPTED_AT_ONCE]
+                await self._inbox.accept(part, now_ms=self._clock())
         except StoreError as error:
             failure = error
         except Exception as error:  # noqa: BLE001 - whatever it was, nothing may be acknowledged

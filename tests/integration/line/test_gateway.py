@@ -220,6 +220,13 @@ async def test_an_event_is_stored_once(app, make):
     assert await stored(app) == 2
 
 
+async def test_a_batch_of_any_size_is_stored(app, make):
+    """A request with more events than one transaction takes is stored whole."""
+    events = [make.text("在", user=ANN) for _ in range(1_500)]
+    assert (await app.post(body_of(BOT, events))).status == 200
+    assert await stored(app) == 1_500
+
+
 async def test_an_event_is_known_after_a_restart(tmp_path, make):
     """What was stored before a restart is not stored again after it (L05)."""
     event = make.text("好", user=ANN)

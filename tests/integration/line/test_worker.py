@@ -464,3 +464,17 @@ async def test_a_dispatcher_outlives_a_store_that_is_down(idle, peer, clock):
         await worker.drain()
         assert worker.ready
     assert len(peer.said(ANN)) == 1
+
+
+async def test_an_event_that_ends_its_workers_is_dead(idle, peer, clock):
+    """An event whose workers are lost five times in a row is left to an operator."""
+    await peer.post(idle.url, peer.events.text("花壇有什麼吃的？", user=ANN))
+    for number in range(turns.MOST_ATTEMPTS):
+        (claim,) = await idle.line.inbox.claim(f"w{number}", now_ms=clock(), lease_ms=1_000)
+        assert claim.attempts == number
+        clock.ahead += 1_001
+    async with working(worker_of(idle, clock)) as worker:
+        await worker.drain()
+    (letter,) = await idle.line.inbox.letters(State.DEAD)
+    assert letter.error_code == "WORKER_LOST"
+    assert peer.said(ANN) == []
