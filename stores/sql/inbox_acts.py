@@ -7,7 +7,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from stores.errors import StoreKeyMissing
-from stores.inbox import KEPT_MS, OPEN, PURGED_AT_ONCE, STUCK_MS, Append, Arrival, Claim, State
+from stores.inbox import (
+    ENDINGS,
+    KEPT_MS,
+    OPEN,
+    PURGED_AT_ONCE,
+    STUCK_MS,
+    Append,
+    Arrival,
+    Claim,
+    State,
+)
 from stores.inbox_base import Ended, Part, Taken, bound_to
 from stores.records import Owner
 from stores.sealing import KeyRing
@@ -70,15 +80,16 @@ def claim(
         "now_ms": now_ms,
         "until_ms": until_ms,
     }
+    free = [chat]
     if chat is None:
-        leased = session.rows(statements.TAKE, **lease, most=most)
-    else:
-        leased = session.rows(statements.TAKE_CHAT, **lease, of_chat=chat)
+        found = session.rows(statements.FREE_CHATS, tenant=tenant, now_ms=now_ms, most=most)
+        free = [name for (name,) in found]
+    leased = session.many(statements.TAKE, [{**lease, "of_chat": name} for name in free])
     found = session.many(
         statements.HEAD, [{"tenant": tenant, "of_chat": of_chat} for of_chat, *_ in leased]
     )
     taken = []
-    for of_chat, fence, lapsed, expected in leased:
+    for of_chat, fence, lapsed in leased:
         mine = [row for row in found if row[0] == of_chat]
         heads = [row for row in mine if row[4] in OPEN]
         if not heads:
@@ -88,15 +99,6 @@ def claim(
         held = sorted(
             (row for row in mine if row[4] == State.HELD), key=lambda row: (row[3], row[9], row[10])
         )
-        if event_id != expected:
-            session.rows(
-                statements.SET_EVENT,
-                tenant=tenant,
-                of_chat=of_chat,
-                of_worker=worker,
-                of_fence=fence,
-                new_event=event_id,
-            )
         taken.append(
             Taken(
                 event_id=event_id,
@@ -281,7 +283,10 @@ def unsend(session: Session, tenant: str, message: str, *, now_ms: int) -> Arriv
 def erase(session: Session, owner: Owner, *, now_ms: int) -> None:
     """Take a person out of the inbox; ids of events stay, so that none is answered again."""
     mine = {"tenant": owner.tenant, "person": owner.person}
-    chats = session.rows(statements.CHATS_OF_PERSON, **mine)
+    names = sorted({chat for (chat,) in session.rows(statements.CHATS_OF_PERSON, **mine)})
+    chats = session.many(
+        statements.LOCK_CHAT, [{"tenant": owner.tenant, "of_chat": chat} for chat in names]
+    )
     # What is leaving right now keeps its chat until its worker has seen it off.
     held = {
         event_id
@@ -321,25 +326,25 @@ def requeue(session: Session, tenant: str, event_id: str, *, now_ms: int) -> boo
 def purge(session: Session, tenant: str, *, now_ms: int) -> int:
     """Drop what is old."""
     before_ms, stuck_ms = now_ms - KEPT_MS, now_ms - STUCK_MS
-    gone = session.rows(statements.PURGE, tenant=tenant, before_ms=before_ms, most=PURGED_AT_ONCE)
-    gone += session.rows(
-        statements.PURGE_STUCK,
-        tenant=tenant,
-        before_ms=stuck_ms,
-        most=max(PURGED_AT_ONCE - len(gone), 0),
-    )
+    old = [(state, before_ms) for state in sorted(ENDINGS)]
+    old += [(state, stuck_ms) for state in (State.HELD, State.DEAD)]
+    gone = 0
+    chats: set[str] = set()
+    for state, until_ms in old:
+        what = {"tenant": tenant, "of_state": state.value, "before_ms": until_ms}
+        found = session.rows(statements.OLD, **what, most=PURGED_AT_ONCE - gone)
+        chats |= {chat for _, chat in found}
+        each = [{**what, "of_event": event_id} for event_id, _ in found]
+        gone += len(session.many(statements.PURGE, each))
     session.many(
         statements.PURGE_CHAT,
-        [
-            {"tenant": tenant, "of_chat": chat, "before_ms": before_ms}
-            for chat in sorted({chat for chat, _ in gone})
-        ],
+        [{"tenant": tenant, "of_chat": chat, "before_ms": before_ms} for chat in sorted(chats)],
     )
     session.rows(statements.PURGE_SENT, tenant=tenant, before_ms=before_ms)
     if before_ms > 0:
         day = datetime.fromtimestamp(before_ms / 1000, tz=UTC).date().isoformat()
         session.rows(statements.PURGE_QUOTA, tenant=tenant, before_day=day)
-    return len(gone)
+    return gone
 
 
 def sealed(session: Session, tenant: str, *, after: str, most: int) -> list[Row]:

@@ -1,6 +1,8 @@
 """Every statement of the inbox. Each one carries its tenant (invariant 11).
 
-Insertions that may meet a row say so in the conflict clause that SQLite and PostgreSQL share.
+Insertions that may meet a row say so in the conflict clause that SQLite and PostgreSQL share. What
+is changed is named by its whole key: of a table that was empty when a plan was made, a planner
+believes that any other condition finds one row, and the plan may read all of a tenant's.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert
 
-from stores.inbox import ENDINGS, State
+from stores.inbox import ENDINGS, OPEN, State
 from stores.sql.session import Prepared
 from stores.sql.tables import (
     chats,
@@ -62,6 +64,11 @@ _leased = and_(
 )
 _has_open: Final = exists().where(
     inbox.c.tenant == chats.c.tenant, inbox.c.chat == chats.c.chat, open_event
+)
+
+# Said by what it is not: the index of what is open cannot find one event, and is not to be tried.
+_unfinished: Final = inbox.c.state.not_in(
+    [_literal(state) for state in State if state.value not in OPEN]
 )
 
 # arrivals
@@ -106,15 +113,14 @@ DUE: Final = Prepared(select(literal_column("1")).select_from(chats).where(_due)
 DUE_CHAT: Final = Prepared(
     select(literal_column("1")).select_from(chats).where(_due, chats.c.chat == bindparam("of_chat"))
 )
-_free = (
+FREE_CHATS: Final = Prepared(
     select(chats.c.chat)
     .where(_due)
     .order_by(chats.c.due_at_ms)
     .limit(bindparam("most"))
     .with_for_update(skip_locked=True)
-    .cte("free")
-    .prefix_with("MATERIALIZED")
 )
+"""Chats that are due and that nobody else is about to lease."""
 _oldest = (inbox.c.said_at_ms, inbox.c.arrived_at_ms, inbox.c.place)
 _lease: dict[str, Any] = {
     "event_id": select(inbox.c.event_id)
@@ -128,18 +134,11 @@ _lease: dict[str, Any] = {
     # A worker that is still there let its lease run out.
     "lapsed": case((chats.c.worker.is_not(None), chats.c.lapsed + 1), else_=literal_column("0")),
 }
-_LEASED: Final = (chats.c.chat, chats.c.fence, chats.c.lapsed, chats.c.event_id)
 TAKE: Final = Prepared(
-    update(chats)
-    .where(_in_tenant(chats), chats.c.chat.in_(select(_free.c.chat)))
-    .values(**_lease)
-    .returning(*_LEASED)
-)
-TAKE_CHAT: Final = Prepared(
     update(chats)
     .where(_due, chats.c.chat == bindparam("of_chat"))
     .values(**_lease)
-    .returning(*_LEASED)
+    .returning(chats.c.chat, chats.c.fence, chats.c.lapsed)
 )
 HEAD_COLUMNS: Final = (
     *("chat", "event_id", "person", "said_at_ms", "state", "body", "plan", "retry_key"),
@@ -154,12 +153,9 @@ HEAD: Final = Prepared(
 )
 """The oldest open event of a chat, and the answers that are held for it."""
 
-SET_EVENT: Final = Prepared(update(chats).where(_leased).values(event_id=bindparam("new_event")))
-"""Between the lease and the reading another event became the oldest."""
-
 EXTEND: Final = Prepared(
     update(chats)
-    .where(_leased, exists().where(_of_event, open_event))
+    .where(_leased, exists().where(_of_event, _unfinished))
     .values(due_at_ms=bindparam("until_ms"))
     .returning(chats.c.chat)
 )
@@ -183,7 +179,7 @@ END_WORK: Final = Prepared(
 
 # an event under a lease
 
-_mine = and_(_of_event, open_event, exists().where(_leased))
+_mine = and_(_of_event, _unfinished, exists().where(_leased))
 _GONE: Final[dict[str, Any]] = {"body": null(), "plan": null(), "retry_key": null()}
 
 
@@ -253,11 +249,9 @@ UNSEND: Final = Prepared(
     update(inbox).where(_of_event).values(state=_silent, changed_at_ms=bindparam("now_ms"), **_GONE)
 )
 _persons = and_(_in_tenant(inbox), inbox.c.person == bindparam("person"))
-CHATS_OF_PERSON: Final = Prepared(
-    select(chats.c.chat, chats.c.event_id)
-    .where(_in_tenant(chats), chats.c.chat.in_(select(inbox.c.chat).where(_persons)))
-    .order_by(chats.c.chat)
-    .with_for_update()
+CHATS_OF_PERSON: Final = Prepared(select(inbox.c.chat).where(_persons))
+LOCK_CHAT: Final = Prepared(
+    select(chats.c.chat, chats.c.event_id).where(_the_chat).with_for_update()
 )
 OPEN_OF_PERSON: Final = Prepared(
     select(inbox.c.event_id, inbox.c.state).where(_persons, or_(open_event, _STUCK))
@@ -358,21 +352,20 @@ REQUEUE: Final = Prepared(
 )
 
 
-def _purged(condition: ColumnElement[bool]) -> Prepared:
-    old = (
-        select(inbox.c.event_id)
-        .where(_in_tenant(inbox), condition, inbox.c.changed_at_ms <= bindparam("before_ms"))
-        .limit(bindparam("most"))
+OLD: Final = Prepared(
+    select(inbox.c.event_id, inbox.c.chat)
+    .where(
+        _in_tenant(inbox),
+        inbox.c.state == bindparam("of_state"),
+        inbox.c.changed_at_ms <= bindparam("before_ms"),
     )
-    return Prepared(
-        delete(inbox)
-        .where(_in_tenant(inbox), inbox.c.event_id.in_(old))
-        .returning(inbox.c.chat, inbox.c.changed_at_ms)
-    )
-
-
-PURGE: Final = _purged(_ENDED)
-PURGE_STUCK: Final = _purged(_STUCK)
+    .limit(bindparam("most"))
+)
+PURGE: Final = Prepared(
+    delete(inbox)
+    .where(_of_event, inbox.c.changed_at_ms <= bindparam("before_ms"))
+    .returning(inbox.c.event_id)
+)
 PURGE_CHAT: Final = Prepared(
     delete(chats).where(
         _the_chat,

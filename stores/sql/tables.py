@@ -233,8 +233,8 @@ Index(
     postgresql_where=held_event,
 )
 Index("store_inbox_states", inbox.c.tenant, inbox.c.state, inbox.c.changed_at_ms)
-Index("store_inbox_messages", inbox.c.tenant, inbox.c.message)
-Index("store_inbox_people", inbox.c.tenant, inbox.c.person)
+Index("store_inbox_messages", inbox.c.message, inbox.c.tenant)
+Index("store_inbox_people", inbox.c.person, inbox.c.tenant)
 
 chats = Table(
     "store_chats",
@@ -268,8 +268,8 @@ sent = Table(
     Column("at_ms", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
-Index("store_sent_people", sent.c.tenant, sent.c.person)
-Index("store_sent_times", sent.c.tenant, sent.c.at_ms)
+Index("store_sent_people", sent.c.person, sent.c.tenant)
+Index("store_sent_times", sent.c.at_ms, sent.c.tenant)
 
 quota = Table(
     "store_quota",
@@ -279,7 +279,7 @@ quota = Table(
     Column("used", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
-Index("store_quota_days", quota.c.tenant, quota.c.day)
+Index("store_quota_days", quota.c.day, quota.c.tenant)
 
 leavers = Table(
     "store_leavers",

@@ -41,8 +41,8 @@ def upgrade() -> None:
     _partial("inbox", "open", order, "state IN ('waiting', 'ready', 'sending')")
     _partial("inbox", "held", ["tenant", "chat", "state"], "state = 'held'")
     _index("inbox", "states", ["tenant", "state", "changed_at_ms"])
-    _index("inbox", "messages", ["tenant", "message"])
-    _index("inbox", "people", ["tenant", "person"])
+    _index("inbox", "messages", ["message", "tenant"])
+    _index("inbox", "people", ["person", "tenant"])
     op.create_table(
         "store_chats",
         sa.Column("tenant", sa.String(128), primary_key=True),
@@ -65,8 +65,8 @@ def upgrade() -> None:
         sa.Column("at_ms", sa.BigInteger, nullable=False),
         sqlite_with_rowid=False,
     )
-    _index("sent", "people", ["tenant", "person"])
-    _index("sent", "times", ["tenant", "at_ms"])
+    _index("sent", "people", ["person", "tenant"])
+    _index("sent", "times", ["at_ms", "tenant"])
     op.create_table(
         "store_quota",
         sa.Column("tenant", sa.String(128), primary_key=True),
@@ -75,7 +75,7 @@ def upgrade() -> None:
         sa.Column("used", sa.BigInteger, nullable=False),
         sqlite_with_rowid=False,
     )
-    _index("quota", "days", ["tenant", "day"])
+    _index("quota", "days", ["day", "tenant"])
     op.create_table(
         "store_leavers",
         sa.Column("tenant", sa.String(128), primary_key=True),
