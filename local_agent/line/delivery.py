@@ -184,6 +184,9 @@ class Delivery:
             if outcome.verdict is Verdict.QUOTA:
                 return Delivered(State.HELD, error_code=code, kept=_without_values(plan))
             return Delivered(State.REFUSED, error_code=code)
+        if outcome.verdict.maybe and plan.personal:
+            # It is not kept, so another try would be another turn, which could say another thing.
+            return Delivered(State.UNKNOWN, error_code=code)
         # Perhaps out, or certainly not: either way the same key may be tried again.
         return Delivered(State.WAITING, error_code=code)
 

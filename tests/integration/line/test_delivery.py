@@ -257,6 +257,15 @@ async def test_a_push_that_stays_unsure_waits_for_another_try(world: World) -> N
     assert world.texts() == ["好"]
 
 
+async def test_a_personal_push_that_stays_unsure_is_unknown(world: World) -> None:
+    """It is kept nowhere, so no later worker could send the very same again."""
+    incoming = world.incoming()
+    world.time[0] += 60_000
+    world.peer.trouble(Trouble.CUT_BEFORE, Trouble.CUT_BEFORE, on="push")
+    done = await world.deliver(incoming, plan_of("您同意我記住：素食。", personal=True))
+    assert done == Delivered(State.UNKNOWN, error_code="LINE_MAYBE_DELIVERED")
+
+
 @pytest.mark.parametrize("then", [Trouble.FORBIDDEN, None], ids=["refused", "quota"])
 @pytest.mark.parametrize("worker", ["same", "next"])
 async def test_a_push_that_may_be_out_is_neither_refused_nor_held(
