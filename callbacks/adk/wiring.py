@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.function_tool import FunctionTool
 
 from callbacks.adk.gate import Gates
 from callbacks.adk.injection import Preference
@@ -91,8 +92,7 @@ class Wiring:
             WiringRefused: As for `wire`.
         """
         for tool in tools:
-            made = type(tool).__module__.startswith("google.adk.")
-            thing = getattr(tool, "func", tool) if made else tool
+            thing: object = tool.func if type(tool) is FunctionTool else tool
             if self._known.get(id(thing)) is not thing:
                 self._wired(thing)
                 with suppress(TypeError):  # what cannot be referred to weakly is looked at again
