@@ -19,6 +19,7 @@ from google.adk.flows.llm_flows import contents as adk_contents
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.google_llm import Gemini
 from google.adk.models.llm_request import LlmRequest
+from google.adk.tools.base_tool import BaseTool
 from google.adk.workflow._errors import NodeInterruptedError
 from google.genai import types
 
@@ -56,6 +57,16 @@ def stop_import_retry() -> bool:
 def invocation_of(context: ReadonlyContext) -> InvocationContext:
     """Return the invocation behind a callback's or a tool's context."""
     return context._invocation_context
+
+
+def streams(tool: BaseTool) -> bool:
+    """Tell whether a tool is a generator: ADK gives out what it yields as events of its own."""
+    function = getattr(tool, "func", None)
+    spec = getattr(tool, "_spec", None)
+    return bool(getattr(spec, "is_generator", False)) or any(
+        inspect.isgeneratorfunction(one) or inspect.isasyncgenfunction(one)
+        for one in (function, getattr(function, "__wrapped__", None))
+    )
 
 
 def static_prefix(request: LlmRequest) -> int:

@@ -11,7 +11,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
 from callbacks.adk.injection import RECEIPT, Filled, Preference, clean_actions, fill, scrub
-from callbacks.adk.internals import invocation_of
+from callbacks.adk.internals import invocation_of, streams
 from callbacks.adk.keeper import TurnKeeper, failed
 from callbacks.adk.refusal import Refusal, RefusalText
 from callbacks.adk.report import PrivateResult, ToolRecord
@@ -87,7 +87,8 @@ class ToolCalls:
     def _gate(self, tool: BaseTool) -> None:
         if tool.name in self._filled and asks_model(tool):
             raise PreferenceInPrompt([tool.name])
-        if not gate_tool(tool):
+        guarded = tool.name in self._filled or tool.name in self._private
+        if (guarded and streams(tool)) or not gate_tool(tool):
             raise ToolNotGated([tool.name])
 
     async def _run(

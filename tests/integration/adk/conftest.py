@@ -16,6 +16,10 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.genai import types
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from callbacks.adk.injection import Preference
 from callbacks.adk.plugin import ContextBudgetPlugin
@@ -162,3 +166,12 @@ async def _store(tmp_path: Path) -> AsyncIterator[ContextStore]:
 @pytest.fixture(name="town")
 def _town(store: ContextStore) -> Town:
     return Town(store)
+
+
+@pytest.fixture(name="spans", scope="session")
+def _spans() -> InMemorySpanExporter:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)
+    return exporter

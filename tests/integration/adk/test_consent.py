@@ -12,9 +12,6 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.tools.tool_context import ToolContext
 from hypothesis import given
 from hypothesis import strategies as st
-from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from callbacks.adk.injection import MARKER, Preference, fill, scrub
@@ -27,15 +24,6 @@ from tests.support.scripted import ScriptedModel, call, calls, say
 @pytest.fixture(name="ran")
 def _ran() -> list[dict[str, Any]]:
     return []
-
-
-@pytest.fixture(name="spans", scope="session")
-def _spans() -> InMemorySpanExporter:
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    trace.set_tracer_provider(provider)
-    return exporter
 
 
 def recording(ran: list[dict[str, Any]], *, raises: bool = False) -> Any:
