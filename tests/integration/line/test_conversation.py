@@ -370,6 +370,10 @@ async def test_somebody_without_an_id_is_nobody(world: World) -> None:
     plan = await world.conversation.respond(incoming.model_copy(update={"user_id": None}))
     assert plan is not None
     assert text_of(plan) == words.NOBODY
+    unknown = world.read(world.make.text("我的偏好", user=ANN)).model_copy(update={"user_id": None})
+    plan = await world.conversation.respond(unknown)
+    assert plan is not None
+    assert text_of(plan) == words.NOBODY
     assert await world.of(ANN) == {}
 
 

@@ -265,6 +265,12 @@ def test_texts_that_follow_each_other_are_one_message() -> None:
     assert plan.messages[0]["text"] == "一。\n\n二。"
 
 
+def test_long_texts_are_not_put_together() -> None:
+    """Two that would not fit into one message stay two."""
+    plan = plan_of(reply_of(Shown("一" * 3_000), Shown("二" * 3_000)))
+    assert [message["text"] for message in plan.messages] == ["一" * 3_000, "二" * 3_000]
+
+
 def test_more_than_five_parts_keep_the_card() -> None:
     """Where a turn says too much, texts make room: the buttons must be there to be pressed."""
     plan = plan_of(reply_of(*[PLACES, Shown("間。")] * 4, REMEMBER))

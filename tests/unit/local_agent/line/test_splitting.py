@@ -60,6 +60,18 @@ def test_drawn_characters_stay_whole(characters: list[str], data: st.DataObject)
     assert not rest
 
 
+@pytest.mark.parametrize("whole", ["\r\n", "\u1112\u1161\u11ab", "👍🏽", "🇹🇼", "e\u0301\u0302"])
+def test_no_cut_falls_into_a_pair(whole: str) -> None:
+    """A line end, a syllable of pieces, a toned hand: a cut at its middle moves before it."""
+    before = "字" * (8 - units(whole) + 1)
+    assert split(f"{before}{whole}字字", 8) == [before, f"{whole}字字"]
+
+
+def test_flags_in_a_row_are_cut_between_flags() -> None:
+    """Halves pair from the left, so no person sees another country's flag."""
+    assert split(FLAG * 5, 10) == [FLAG * 2, FLAG * 2, FLAG]
+
+
 @given(texts, st.integers(min_value=2, max_value=40))
 def test_a_shortened_text_fits(text: str, limit: int) -> None:
     """It is the text itself where that fits, else a beginning of it and a mark."""
