@@ -16,7 +16,7 @@ from callbacks.context.errors import (
 from callbacks.counting.counter import Counter
 from callbacks.counting.cuts import Cut, fullest
 from callbacks.counting.request import CountRequest
-from callbacks.counting.verdict import CallAllowance, DecidingCounter, Verdict, decide_with
+from callbacks.counting.verdict import CallAllowance, DecidingCounter, Verdict, counted, decide_with
 
 REMEMBERED_COUNTS = 256
 """Verdicts kept by fingerprint, so that the gate does not ask again for what was just asked."""
@@ -60,6 +60,15 @@ class Meter:
             ContextError: With COUNTER_UNIT_MISMATCH, COUNT_UNAVAILABLE or INVALID_COUNTER_RESULT.
         """
         return (await self.verdict(request, calls)).bound
+
+    async def exactly(self, request: CountRequest) -> int:
+        """Return what the counter counts: no proof, no bound; for what is recorded as a size.
+
+        Raises:
+            ContextError: With COUNTER_UNIT_MISMATCH, COUNT_UNAVAILABLE or INVALID_COUNTER_RESULT.
+        """
+        self._same_unit()
+        return counted(await _contained(self.counter.count(request)), self.budget.limit).bound
 
     async def proven(self, request: CountRequest, calls: CallAllowance) -> Verdict | None:
         """Return a proof that the request fits, where the counter has one; else None.

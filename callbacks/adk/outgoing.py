@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.llm_agent import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from callbacks.adk import contents as adk_contents
+from callbacks.adk.evidence import EvidencePackets, evidence_blocks, over_budget, with_packet
+from callbacks.adk.evidence_turn import TurnEvidence
 from callbacks.adk.fitting import Fitting
 from callbacks.adk.history import HistoryPolicy, history_rules, prepared_once, with_history
 from callbacks.adk.internals import static_prefix
@@ -28,6 +31,9 @@ from callbacks.context.window import ContextWindow
 from callbacks.counting.request import CountRequest
 from callbacks.counting.verdict import Verdict
 
+NARROWINGS = 3
+"""How often a packet is made smaller because the whole request was too large."""
+
 OnRequest = Callable[[CountRequest, RequestRecord], None]
 
 
@@ -44,10 +50,12 @@ class OutgoingRequests:
         on_request: OnRequest | None,
         history: HistoryPolicy | None = None,
         reducers: Mapping[str, Reducer] | None = None,
+        evidence: EvidencePackets | None = None,
     ) -> None:
         """Build and check requests; see ContextBudgetPlugin for the arguments."""
         self._schema = schema
         self._history = history
+        self._evidence = evidence
         self._reducers = Reducers(reducers)
         self._rules = [schema.rules(), *history_rules(history)]
         self._meter = meter
@@ -63,13 +71,18 @@ class OutgoingRequests:
         Raises:
             ContextError: Nothing legal fits, or it could not be measured.
         """
-        own = adk_contents.own_contents(
+        own = bare = adk_contents.own_contents(
             context, request.contents, stateful=bool(request.previous_interaction_id)
         )
         index = adk_contents.insertion_index(own, context.user_content, static_prefix(request))
         request.append_instructions(self._rules)
-        base = adk_contents.count_request(request)
         acknowledgement = ACK[self._schema.language]
+        # What another agent asked of this one (AgentTool, task agents) is no person's exchange.
+        own_history = turn.outer is None and context.isolation_scope is None
+        evidence: TurnEvidence | None = None
+        if self._evidence is not None and own_history:
+            evidence = await self._evidence.prepare(turn, context, request, self._meter)
+        base = adk_contents.count_request(request)
 
         def candidate(window: ContextWindow, contents: Sequence[types.Content]) -> CountRequest:
             block = render(window, self._schema)
@@ -77,10 +90,9 @@ class OutgoingRequests:
                 tuple(adk_contents.with_block(contents, index, block, acknowledgement))
             )
 
-        # What another agent asked of this one (AgentTool, task agents) is no person's exchange.
-        own_history = turn.outer is None and context.isolation_scope is None
         window = turn.window if own_history else ContextWindow()
         decided: tuple[Block, ...] = ()
+        own = with_packet(bare, index, evidence, acknowledgement)
         if self._history is not None and own_history:
             whole = window.keep(self._max_turns, self._schema)
             own, decided = await with_history(
@@ -107,16 +119,44 @@ class OutgoingRequests:
 
             return await self._fitting.fit(window, build, turn.root.calls)
 
-        try:
-            fitted, shortened = await fit_reduced(self._reducers, own, fit_with)
-        except ContextError as error:
-            error.blocks += decided
-            raise
+        for left in reversed(range(NARROWINGS + 1)):
+            try:
+                fitted, shortened = await fit_reduced(self._reducers, own, fit_with)
+                break
+            except ContextError as error:
+                error.blocks += decided
+                over = over_budget(error)
+                if evidence is None or self._evidence is None or not (left and over):
+                    raise
+            # Back to selection: what decides is never cut off, least of all by the model's API.
+            await self._evidence.narrow(turn, context, request, self._meter, over)
+            own = with_packet(bare, index, evidence, acknowledgement)
+        if self._evidence is not None and evidence is not None:
+            await self._evidence.keep(turn)
         # The very request that was measured: building contents anew costs more than counting them.
         chosen = next(built for window, built in tried if window is fitted.window)
         request.contents = list(chosen.contents)
-        blocks = (*fitted.blocks, *decided, *shortened)
+        blocks = (*fitted.blocks, *decided, *evidence_blocks(evidence), *shortened)
         self._awaited.add(request, Awaited(turn, agent_name(context), blocks))
+
+    async def ask_again(
+        self, turn: Turn, context: InvocationContext, request: LlmRequest
+    ) -> LlmResponse | None:
+        """Send one more request of a turn through the gate; None where the agent has no model."""
+        agent = context.agent
+        if not isinstance(agent, LlmAgent):
+            return None
+        blocks = evidence_blocks(turn.evidence)
+        self._awaited.add(request, Awaited(turn, agent_name(context), blocks))
+        came: LlmResponse | None = None
+        async for response in agent.canonical_model.generate_content_async(request, stream=False):
+            came = response
+        if came is not None:
+            usage = came.usage_metadata
+            measured = usage.prompt_token_count if usage is not None else None
+            turn.root.report.measured_prompt_tokens.append(measured)
+            self.measured(turn, measured)
+        return came
 
     async def check(self, request: LlmRequest) -> LlmResponse | None:
         """Measure the request as it leaves; None lets it pass. The gate asks this last of all."""

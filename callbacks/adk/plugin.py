@@ -25,6 +25,9 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from callbacks.adk.derived import schema_from_tools
+from callbacks.adk.evidence import EvidencePackets
+from callbacks.adk.evidence_release import ReleaseGate
+from callbacks.adk.evidence_tools import EvidenceTools
 from callbacks.adk.gate import Gates, LiveNotSupported
 from callbacks.adk.history import HistoryPolicy
 from callbacks.adk.injection import Preference
@@ -72,6 +75,7 @@ class ContextBudgetPlugin(BasePlugin):
         private_results: Collection[str] = (),
         history: HistoryPolicy | None = None,
         reducers: Mapping[str, Reducer] | None = None,
+        evidence: EvidencePackets | None = None,
         max_turns: int = 2,
         ttl_ms: int = WINDOW_TTL_MS,
         owner: OwnerOf = owner_of_session,
@@ -111,6 +115,8 @@ class ContextBudgetPlugin(BasePlugin):
             reducers: Tool name -> how a result of this turn is shortened, visibly, when even the
                 smallest request would not fit (callbacks.adk.reducing); other tools' results are
                 never cut, the request is refused.
+            evidence: What answers are to be proven from, for applications that answer by evidence
+                (docs/evidence.md); None for none.
             max_turns: Projections kept whole; older ones go into the ledger. 0 keeps none.
             ttl_ms: Life of the journal after its last append, in milliseconds.
             owner: Whose turn an invocation is; None makes it stateless.
@@ -135,6 +141,8 @@ class ContextBudgetPlugin(BasePlugin):
         if type(max_turns) is not int or type(ttl_ms) is not int or max_turns < 0 or ttl_ms <= 0:
             raise ValueError("max_turns must not be negative and ttl_ms must be positive.")
         refusal_text = guarded(refusal_text)
+        if evidence is not None:
+            refusal_text = evidence.sentences(refusal_text)
         self._sentence = refusal_text
         self._keeper = TurnKeeper(
             store=store,
@@ -156,15 +164,22 @@ class ContextBudgetPlugin(BasePlugin):
             private_results=private_results,
             sentence=refusal_text,
         )
+        meter = Meter(counter, budget)
         self._outgoing = OutgoingRequests(
             schema=schema,
-            meter=Meter(counter, budget),
+            meter=meter,
             max_turns=max_turns,
             sentence=refusal_text,
             on_request=on_request,
             history=history,
             reducers=reducers,
+            evidence=evidence,
         )
+        self._evidence_tools = EvidenceTools(evidence, self._keeper, refusal_text)
+        self._release: ReleaseGate | None = None
+        if evidence is not None:
+            ask = self._outgoing.ask_again
+            self._release = ReleaseGate(evidence, meter, refusal_text, ask)
         self._gates = Gates(self._outgoing.check, self._outgoing.unmeasured)
         self._wiring = Wiring(self._gates, without_model, raw_past, preferences)
         self._derivation = ""
@@ -264,7 +279,12 @@ class ContextBudgetPlugin(BasePlugin):
         async def before_tool(
             tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
         ) -> dict[str, Any] | None:
-            return await self._tools.before(tool, tool_context)
+            return await self._before_tool(tool, args, tool_context)
+
+        async def after_tool(
+            tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, tool_response: Any
+        ) -> dict[str, Any] | None:
+            return self._evidence_tools.after(tool.name, args, tool_context, tool_response)
 
         async def after_agent(callback_context: CallbackContext) -> types.Content | None:
             context = invocation_of(callback_context)
@@ -279,6 +299,7 @@ class ContextBudgetPlugin(BasePlugin):
             "before_model_callback": self.before_model_callback,
             "after_model_callback": self.after_model_callback,
             "before_tool_callback": before_tool,
+            "after_tool_callback": after_tool,
             "after_agent_callback": after_agent,
         }
 
@@ -336,13 +357,34 @@ class ContextBudgetPlugin(BasePlugin):
             # Where the SDK went on by itself, it added up the prompts of all hops.
             first = getattr(usage, "initial_prompt_token_count", None)
             self._outgoing.measured(turn, measured if first is None else first)
+        if turn is not None and self._release is not None:
+            return await self._release.judge(turn, invocation_of(callback_context), llm_response)
         return None
 
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
         """Let the tool run behind the gate, or refuse; the rest happens in the tool itself."""
-        return await self._tools.before(tool, tool_context)
+        return await self._before_tool(tool, tool_args, tool_context)
+
+    async def after_tool_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        result: Any,
+    ) -> dict[str, Any] | None:
+        """Take note of what a tool said, where an answer is to be proven from it."""
+        return self._evidence_tools.after(tool.name, tool_args, tool_context, result)
+
+    async def _before_tool(
+        self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
+    ) -> dict[str, Any] | None:
+        refused = await self._tools.before(tool, tool_context)
+        if refused is not None:
+            return refused
+        return self._evidence_tools.before(tool.name, args, tool_context)
 
     async def on_event_callback(
         self, *, invocation_context: InvocationContext, event: Event

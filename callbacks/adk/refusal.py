@@ -43,6 +43,12 @@ SENTENCES: Mapping[str, str] = {
     "STORE_UNAVAILABLE": "The store cannot be reached right now; nothing was sent or changed.",
     "STORE_KEY_MISSING": "What is remembered cannot be opened right now; nothing was changed.",
     "TOOL_FAILED": "The tool failed; its message is withheld because it may hold a private value.",
+    "EVIDENCE_INSUFFICIENT": "The evidence at hand does not prove what the answer needs.",
+    "CONTRACT_MISMATCH": "The task contract is not the approved one, so nothing was sent.",
+    "ANSWER_NOT_RELEASED": "The answer was not supported by its evidence, so it is not given.",
+    "TOOL_CALL_STOPPED": (
+        "The tool was not run: what it was asked for comes from text nobody vouches for."
+    ),
     "INTERNAL_ERROR": "Something failed inside the context layer, so the request was not sent.",
 }
 """One English sentence for each code; an application may bring its own (`refusal_text`)."""

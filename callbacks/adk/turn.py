@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from google.adk.models.llm_request import LlmRequest
 
+from callbacks.adk.evidence_turn import TurnEvidence
 from callbacks.adk.injection import PrivateState
 from callbacks.adk.refusal import Refusal
 from callbacks.adk.report import TurnReport
@@ -42,6 +43,7 @@ class Turn:
         private_state: The session's state as it was before tools whose results are private.
         calls: What the person's turn may still ask of a count service, in the root turn.
         sent: The request that left last, until its prompt was measured.
+        evidence: What this turn's answer is to be proven from, where an application has that.
     """
 
     report: TurnReport
@@ -60,6 +62,7 @@ class Turn:
     private_state: PrivateState = field(default_factory=PrivateState)
     calls: CallAllowance = field(default_factory=CallAllowance)
     sent: CountRequest | None = None
+    evidence: TurnEvidence | None = None
 
     @property
     def root(self) -> Turn:

@@ -201,8 +201,9 @@ def _plan(spec: PacketSpec) -> tuple[str, ...]:
         section = sections[claim.id]
         applies = f" applies={section.applies}" if section.applies else ""
         weight = "required" if claim.required else "optional"
+        tool = f"; needs {claim.needs_tool}" if claim.needs_tool and not section.items else ""
         lines.append(
-            own_line(f"{claim.id} {claim.kind} {weight}: {section.outcome.value}{applies}")
+            own_line(f"{claim.id} {claim.kind} {weight}: {section.outcome.value}{applies}{tool}")
         )
     for unknown in spec.unknowns:
         retry = f"; again at {utc(unknown.retry_at_ms)}" if unknown.retry_at_ms else ""

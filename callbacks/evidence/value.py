@@ -125,7 +125,8 @@ def equals(value: Value, text: str, unit: str | None, vocabulary: Vocabulary) ->
     if unit:
         return False
     if isinstance(value, Word):
-        return vocabulary.find(text) == value.word
+        # An id that the vocabulary does not know is the value, too, if it is given as it is.
+        return (vocabulary.find(text) or text) == value.word
     if isinstance(value, Moment):
         return instant.parse(text) == value.at_ms
     return text == value.words
