@@ -25,8 +25,9 @@ test: dev lint ## installs what the tests need and runs every check
 	$(RUN) coverage report --include 'callbacks/context/*,stores/consent.py' --fail-under 100
 	$(RUN) coverage report --format total
 
-soak: dev ## checks long histories of many clients, killed and cut off, on every store: a quarter of an hour
+soak: dev ## checks long histories, and LOCAL on LINE, killed and cut off, on every store: half an hour
 	HISTORY_OPERATIONS=20000 $(RUN) pytest --numprocesses 0 -s tests/history $(PYTEST_ARGS)
+	LINE_CRASH_MESSAGES=2500 $(RUN) pytest --numprocesses 0 -s tests/integration/line/test_crash.py $(PYTEST_ARGS)
 
 lint: dev ## ruff, types, and the arrows between rooms
 	$(RUN) ruff check .

@@ -70,6 +70,7 @@ class Delivered:
         via: `reply` or `push`.
         request: Number of the request that brought it, to tell answers apart.
         reply_token: The token that it answered; None for a push.
+        retry_key: The key under which it was pushed; None for a reply, and without one.
     """
 
     id: str
@@ -77,6 +78,7 @@ class Delivered:
     via: str
     request: int
     reply_token: str | None = None
+    retry_key: str | None = None
 
 
 @dataclass
@@ -290,7 +292,7 @@ class LinePeer:
         if self.quota is not None and self.quota <= 0:
             return _Answer(429, {"message": "You have reached your monthly limit."})
         self.quota = None if self.quota is None else self.quota - 1
-        sent = self._deliver(to, body, "push", number)
+        sent = self._deliver(to, body, "push", number, key)
         if key is not None:
             self._keys[key] = (self._clock(), f"request-{number}", sent)
         return _Answer(200, {"sentMessages": sent})
@@ -314,14 +316,14 @@ class LinePeer:
         }
 
     def _deliver(
-        self, chat: str, body: dict[str, Any], via: str, number: int
+        self, chat: str, body: dict[str, Any], via: str, number: int, key: str | None = None
     ) -> list[dict[str, str]]:
         sent = []
         for message in body["messages"]:
             self._sent += 1
             name = f"{500_000_000_000_000_000 + self._sent}"
             self.chats.setdefault(chat, []).append(
-                Delivered(name, message, via, number, body.get("replyToken"))
+                Delivered(name, message, via, number, body.get("replyToken"), key)
             )
             sent.append({"id": name, "quoteToken": f"quote-{name}"})
         if self._on_delivered is not None:

@@ -1,0 +1,1 @@
+"""What LOCAL costs on LINE: acknowledgement, turns, many chats, two workers, per store."""
