@@ -15,12 +15,13 @@ from google.adk.agents.invocation_context import InvocationContext
 from callbacks.adk.refusal import Refusal
 from callbacks.adk.report import TurnReport
 from callbacks.adk.turn import OpenTurns, Turn
-from callbacks.context.errors import SchemaChanged
+from callbacks.context.errors import SchemaChanged, UnsupportedContext
 from callbacks.context.finder import MessageFinder
 from callbacks.context.grounds import check_grounds, grounds_of
 from callbacks.context.projection import Projection, Source
 from callbacks.context.schema import ContextSchema
 from callbacks.context.window import ContextWindow
+from stores.checks import WINDOW_MAX_BYTES
 from stores.errors import PreferenceChanged
 from stores.ports import ContextStore
 from stores.records import Owner, Preferences
@@ -85,6 +86,7 @@ class TurnKeeper:
         self._finder = finder
         self._today = today
         self._turns = OpenTurns()
+        self._latest = 0
 
     def find(self, context: InvocationContext) -> Turn | None:
         """Return the open turn of this invocation, or None."""
@@ -157,7 +159,7 @@ class TurnKeeper:
         """
         if turn.owner is None:
             return None
-        now = await self._store.preferences(turn.owner, now_ms=self._clock())
+        now = await self._store.preferences(turn.owner, now_ms=self._now())
         if now.revision != turn.revision:
             raise PreferenceChanged
         return now
@@ -180,7 +182,7 @@ class TurnKeeper:
                 window=window.to_json(self._schema),
                 expected_revision=turn.revision,
                 expected_generation=turn.generation,
-                now_ms=self._clock(),
+                now_ms=self._now(),
                 ttl_ms=self._ttl_ms,
             )
         except Exception as error:  # noqa: BLE001 - a failure to record is a refusal, whatever it was
@@ -198,6 +200,17 @@ class TurnKeeper:
             except Exception as error:  # noqa: BLE001 - a report holds values, and so may its error
                 logger.error("event=report_failed error_type=%s", type(error).__name__)  # noqa: TRY400 - no traceback
 
+    def _now(self) -> int:
+        """Return the time, which does not step back by less than a window's life.
+
+        Otherwise a window that had run out would come back. A larger step sets a wrong clock
+        right; to hold that back would keep new windows alive for as long.
+        """
+        now = self._clock()
+        if not now < self._latest <= now + self._ttl_ms:
+            self._latest = now
+        return self._latest
+
     async def _snapshot(self, context: InvocationContext) -> Turn:
         outer = _outer.get()
         if outer is not None and self._turns.get(outer.report.invocation_id) is not outer:
@@ -207,7 +220,7 @@ class TurnKeeper:
         if outer is not None:
             turn.revision = outer.revision
         elif owner is not None:
-            snapshot = await self._store.snapshot(owner, now_ms=self._clock())
+            snapshot = await self._store.snapshot(owner, now_ms=self._now())
             turn.revision, turn.generation = snapshot.revision, snapshot.generation
             turn.replayed = snapshot.last_event == turn.report.event_id
             turn.report.revision = snapshot.revision
@@ -232,8 +245,12 @@ class TurnKeeper:
             self.note(turn, Projection("", found), "found")
 
     def _read_window(self, stored: str) -> ContextWindow:
+        if len(stored.encode()) > WINDOW_MAX_BYTES:
+            raise UnsupportedContext("The stored context is larger than any that is written.")
         try:
-            return ContextWindow.from_json(stored, self._schema)
+            # Whoever can write a row can write more exchanges than were ever kept whole, and so did
+            # a release that kept more: what is over goes where it would have gone.
+            return ContextWindow.from_json(stored, self._schema).keep(self._max_turns, self._schema)
         except SchemaChanged:
             # Another release of the application wrote it. It lives for minutes: start afresh.
             logger.info("event=window_dropped reason=schema_changed")
