@@ -22,15 +22,13 @@ from local_agent.line.flex import Json, text
 from local_agent.line.incoming import Incoming
 from local_agent.line.outcome import Outcome, Verdict
 from local_agent.line.plan import MOST_MESSAGES, Plan
+from local_agent.line.reading import DUMMY_TOKENS
 from stores.inbox import HeldPlan, State
 
 logger = logging.getLogger("local_agent.line.delivery")
 
 REPLY_FRESH_MS: Final = 50_000
 """How old a reply token may be. LINE says about a minute; the rest is for the way there."""
-
-DUMMY_TOKENS: Final = frozenset({"0" * 32, "f" * 32})
-"""Tokens of the events with which LINE's console tries a webhook; nobody waits for an answer."""
 
 _KEY_SPACE: Final = uuid.UUID("5f0c1d3a-4d8e-5b86-9d55-0b6a6a5f0b7e")
 

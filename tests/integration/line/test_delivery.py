@@ -14,13 +14,13 @@ from pydantic import SecretStr
 from local_agent.line import words
 from local_agent.line.answer import said
 from local_agent.line.client import LineClient
-from local_agent.line.delivery import DUMMY_TOKENS, Delivered, Delivery, retry_key_of
+from local_agent.line.delivery import Delivered, Delivery, retry_key_of
 from local_agent.line.incoming import Incoming
 from local_agent.line.outcome import Verdict
 from local_agent.line.peer import LinePeer, Trouble
 from local_agent.line.peer_events import line_id
 from local_agent.line.plan import Plan
-from local_agent.line.reading import read_event
+from local_agent.line.reading import DUMMY_TOKENS, read_event
 from stores.inbox import HeldPlan, State
 
 SECRET, TOKEN = "secret-of-a-channel", "token-of-a-channel"
