@@ -18,6 +18,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from callbacks.adk import internals
@@ -142,6 +143,37 @@ async def test_what_before_tool_changes_reaches_the_tool_alone() -> None:
     assert ran == ["filled"]
     assert "filled" not in str([event.model_dump() for event in stored])
     assert b"filled" not in model.requests[1]
+
+
+async def test_a_tool_is_run_with_the_context_its_callbacks_got() -> None:
+    """One context object a call, so a call can be armed by it; models may repeat an id."""
+    contexts: list[Any] = []
+
+    class Contexts(Recorder):
+        async def before_tool_callback(self, *, tool, tool_args, tool_context):
+            contexts.append(tool_context)
+
+    def tool(tool_context: ToolContext) -> dict[str, int]:
+        """A tool."""
+        contexts.append(tool_context)
+        return {"n": 1}
+
+    await run(ScriptedModel.of(call("tool"), say("ok")), Contexts(), tools=[tool])
+    assert len(contexts) == 2
+    assert contexts[0] is contexts[1]
+
+
+async def test_the_model_is_looked_up_after_before_model() -> None:
+    """So a model can be swapped past a plugin, and the gate stands where it is looked up."""
+    other = ScriptedModel.of(say("other"))
+
+    def swap(context: Any, request: LlmRequest) -> None:
+        agent = internals.invocation_of(context).agent
+        assert isinstance(agent, LlmAgent)
+        agent.model = other
+
+    events, _ = await run(ScriptedModel.of(), Recorder(before_model=swap))
+    assert "other" in str(events[-1].content)
 
 
 async def test_after_tool_runs_also_after_a_handled_tool_error() -> None:
