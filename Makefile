@@ -1,6 +1,6 @@
 # The two to know: `make demo` and `make test`. `make help` lists the rest.
 # PYTHON=... names an interpreter, OUT=... the demo's folder, WORKERS=... how many processes test,
-# PYTEST_ARGS=... what pytest gets on top.
+# PYTEST_ARGS=... what pytest gets on top, CONSOLE_ARGS=... what the console gets, as in: --port 8080.
 .POSIX:
 .DEFAULT_GOAL := help
 OUT = out/demo
@@ -10,7 +10,7 @@ RUN = .venv/bin/python -m
 COMPILE = pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --custom-compile-command "make lock" --constraint requirements/pins.in
 
-.PHONY: help demo test soak lint compat bench promptfoo wheel lock clean base dev
+.PHONY: help demo console test soak lint compat bench promptfoo wheel lock clean base dev
 
 help: ## says what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -18,6 +18,9 @@ help: ## says what there is
 demo: base ## installs into .venv and runs LOCAL's five turns offline; the report goes to out/demo
 	@scripts/set_aside.sh "$(OUT)"
 	@.venv/bin/local-agent demo --out "$(OUT)"
+
+console: base ## installs into .venv and opens LOCAL behind its LINE gateway to a browser on this machine, offline
+	@.venv/bin/local-agent console $(CONSOLE_ARGS)
 
 test: dev lint ## installs what the tests need and runs every check
 	$(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --max-worker-restart 1 --cov --cov-report= $(PYTEST_ARGS)

@@ -65,6 +65,7 @@ def command() -> None:
     Examples:
       local-agent demo --out out/demo     five turns three ways, then two drills;
                                           open out/demo/report.html afterwards
+      local-agent console                 LOCAL behind its LINE gateway, in the browser
       local-agent chat                    talk to LOCAL here: 花壇有什麼吃的？
       local-agent serve                   answer on LINE; `local-agent inbox` looks after it
       local-agent settings                what is set, and by which variable
@@ -159,6 +160,49 @@ def settings(*, as_json: bool) -> None:
         return
     for line in aligned([("VARIABLE", "VALUE", "FROM"), *rows]):
         click.echo(line)
+
+
+@command.command()
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Where to listen; another address than loopback lets others in.",
+)
+@click.option(
+    "--port",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0, 65_535),
+    help="0 takes a free one.",
+)
+def console(*, host: str, port: int) -> None:
+    """Try LOCAL behind its LINE gateway in a browser, and see what the model saw.
+
+    Needs no LINE channel, no network and no key, and looks at no LOCAL_ variable: the offline rules
+    answer, and a loopback stand-in plays LINE. What is kept lies in a temporary folder that goes
+    when Ctrl-C ends it.
+
+    \b
+    Examples:
+      local-agent console
+      local-agent console --port 8080
+    """  # noqa: D301 - click reads this escape
+    from local_agent import logs  # noqa: PLC0415 - see the module's docstring
+
+    logs.set_up("WARNING")
+    try:
+        from local_agent.console.run import run_console  # noqa: PLC0415 - imports ADK
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in {"linebot", "fastapi", "uvicorn"}:
+            raise click.UsageError(
+                "The console needs the extra: pip install 'local-agent[line]'."
+            ) from None
+        if error.name == "local_agent.console":  # not among what is deployed
+            raise click.UsageError("The console is not part of this installation.") from None
+        raise
+    run_console(host=host, port=port, say=click.echo)
 
 
 @command.command()

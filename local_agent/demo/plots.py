@@ -12,12 +12,15 @@ from html import escape
 
 WIDTH, HEIGHT = 340, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 58, 14, 34
+_MOST_TICKS = 8
+"""More labels than these would run into each other below the turns."""
+
 _LABEL_STEP = 15
 """Least distance between two labels at the lines' ends, in drawing units."""
 
 
 def line_plot(
-    series: Mapping[str, Sequence[int]],
+    series: Mapping[str, Sequence[int | None]],
     *,
     title: str,
     labels: Mapping[str, str],
@@ -27,13 +30,17 @@ def line_plot(
     """Return an `<svg>` with a line a series.
 
     Args:
-        series: Name (a CSS class) -> one number a turn.
+        series: Name (a CSS class) -> one number a turn; None for a turn that has none, where the
+            line breaks off.
         title: What is drawn, for whoever does not see it.
         labels: Name -> what a screen reader says.
         turns: What stands below the turns.
         from_zero: Whether the axis starts at zero; else near the least number.
+
+    Raises:
+        ValueError: There is no number at all.
     """
-    values = [value for numbers in series.values() for value in numbers]
+    values = [value for numbers in series.values() for value in numbers if value is not None]
     low, high, step = _scale(0 if from_zero else min(values), max(values))
 
     def x(index: int) -> float:
@@ -50,19 +57,43 @@ def line_plot(
         across = f'x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"'
         parts.append(f'<line class="grid" {across}/>')
         parts.append(_tick(_LEFT - 6, y(tick) + 4, "end", _short(tick)))
-    parts.extend(_tick(x(i), HEIGHT - 12, "middle", turn) for i, turn in enumerate(turns))
-    ends = _apart({name: y(numbers[-1]) for name, numbers in series.items()})
+    every = math.ceil(len(turns) / _MOST_TICKS)
+    shown = [(i, turn) for i, turn in enumerate(turns) if (len(turns) - 1 - i) % every == 0]
+    parts.extend(_tick(x(i), HEIGHT - 12, "middle", turn) for i, turn in shown)
+    last = {
+        name: known[-1]
+        for name, numbers in series.items()
+        if (known := [value for value in numbers if value is not None])
+    }
+    ends = _apart({name: y(value) for name, value in last.items()})
     for name, numbers in series.items():
-        points = " ".join(f"{x(i):.1f},{y(value):.1f}" for i, value in enumerate(numbers))
-        parts.append(f'<g class="{escape(name)}"><polyline points="{points}"/>')
+        parts.append(f'<g class="{escape(name)}">')
+        for stretch in _stretches(numbers):
+            points = " ".join(f"{x(i):.1f},{y(value):.1f}" for i, value in stretch)
+            parts.append(f'<polyline points="{points}"/>')
         for index, value in enumerate(numbers):
+            if value is None:
+                continue
             said = escape(f"{labels[name]} {turns[index]}: {value:,}")
             place = f'cx="{x(index):.1f}" cy="{y(value):.1f}"'
             parts.append(f'<circle {place} r="3.2"><title>{said}</title></circle>')
-        place = f'x="{WIDTH - _RIGHT + 8}" y="{ends[name] + 4:.1f}"'
-        parts.append(f"<text {place}>{numbers[-1]:,}</text></g>")
+        if name in last:
+            place = f'x="{WIDTH - _RIGHT + 8}" y="{ends[name] + 4:.1f}"'
+            parts.append(f"<text {place}>{last[name]:,}</text>")
+        parts.append("</g>")
     parts.append("</svg>")
     return "".join(parts)
+
+
+def _stretches(numbers: Sequence[int | None]) -> list[list[tuple[int, int]]]:
+    """Return the runs of turns that have a number, each with its turns' indices."""
+    found: list[list[tuple[int, int]]] = [[]]
+    for index, value in enumerate(numbers):
+        if value is not None:
+            found[-1].append((index, value))
+        elif found[-1]:
+            found.append([])
+    return [stretch for stretch in found if stretch]
 
 
 def _scale(least: int, most: int) -> tuple[int, int, int]:
