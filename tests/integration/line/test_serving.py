@@ -126,8 +126,9 @@ async def _dead_letter(url, key):
         arrival = Arrival(event_id="01HDEAD", chat="chat", said_at_ms=1, body=body)
         await inbox.accept((arrival,), now_ms=1)
         (claim,) = await inbox.claim("w", now_ms=1, lease_ms=1)
-        code = {"error_code": "MODEL_FAILED", "most_attempts": 1}
-        state = await inbox.release(claim, now_ms=1, retry_at_ms=1, **code)
+        state = await inbox.release(
+            claim, now_ms=1, retry_at_ms=1, error_code="MODEL_FAILED", most_attempts=1
+        )
         assert state is State.DEAD
 
 
