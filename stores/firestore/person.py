@@ -24,6 +24,9 @@ CARD_KEPT_MS: Final = 30 * 24 * 3_600_000
 DUE_NOW: Final = 0
 """A person is due until the lines of their dropped ledger are deleted."""
 
+OF_SNAPSHOT: Final = ("revision", "generation", "last_event")
+"""Fields that a window is written by."""
+
 CARDS_MAX: Final = 200
 """Most cards in a document, which may have 1 MiB; the oldest ones go first, and are then invalid
 instead of stale or applied."""

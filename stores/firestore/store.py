@@ -14,7 +14,9 @@ from stores.errors import InvalidInput, SigningKeyMissing, StoreKeyMissing, Stor
 from stores.firestore import acts
 from stores.firestore.documents import Documents
 from stores.firestore.generations import GenerationsOnFirestore, held
-from stores.firestore.person import DUE_NOW, Person
+from stores.firestore.inbox import FirestoreInbox
+from stores.firestore.inbox_documents import InboxDocuments
+from stores.firestore.person import DUE_NOW, OF_SNAPSHOT, Person
 from stores.ledger import Inspection, KeyRotation, LedgerEvent
 from stores.records import (
     DIRECT,
@@ -43,7 +45,6 @@ from stores.sql.store import (
     TTL_MS,
 )
 
-_OF_SNAPSHOT: Final = ("revision", "generation", "last_event")
 _OF_WINDOW: Final = ("window", "expires_at_ms")
 _OF_PREFERENCES: Final = ("revision", "data_key", "preferences")
 _READS: Final = 5
@@ -87,6 +88,14 @@ class FirestoreStore(GenerationsOnFirestore):
         self._policy = checks.identifier(policy_version, "policy_version", PLACE_MAX)
         self._entropy = entropy
 
+    def inbox(self, tenant: str) -> FirestoreInbox:
+        """Return the inbox of a tenant, in the same database.
+
+        Raises:
+            InvalidInput: If the tenant is blank or too long.
+        """
+        return FirestoreInbox(self._documents, tenant, self._ring)
+
     async def start(self) -> None:
         """Reach the server and look at the schema's version."""
         await self._documents.start()
@@ -95,7 +104,7 @@ class FirestoreStore(GenerationsOnFirestore):
         """Read revision, generation and the live window in one round trip."""
         _check_owner(owner)
         checks.whole(now_ms, "now_ms")
-        fields = (*_OF_SNAPSHOT, *_OF_WINDOW)
+        fields = (*OF_SNAPSHOT, *_OF_WINDOW)
         person, window = await self._documents.read(owner, fields, window=True)
         return person.snapshot(window, now_ms)
 
@@ -138,13 +147,13 @@ class FirestoreStore(GenerationsOnFirestore):
             expected_generation=checks.whole(expected_generation, "expected_generation"),
             expires_at_ms=checks.whole(now_ms, "now_ms") + checks.whole(ttl_ms, "ttl_ms", 1),
         )
-        return await self._documents.change(owner, work, _OF_SNAPSHOT)
+        return await self._documents.change(owner, work, OF_SNAPSHOT)
 
     async def clear(self, owner: Owner, *, now_ms: int) -> int:
         """Drop the window and return the new generation."""
         _check_owner(owner)
         checks.whole(now_ms, "now_ms")
-        return await self._documents.change(owner, lambda person: person.move(), _OF_SNAPSHOT)
+        return await self._documents.change(owner, lambda person: person.move(), OF_SNAPSHOT)
 
     async def propose(
         self,
@@ -249,6 +258,7 @@ class FirestoreStore(GenerationsOnFirestore):
             window=live,
             window_expires_at_ms=window["expires_at_ms"] if window and live is not None else None,
             generations=held(person, now_ms),
+            open_events=await InboxDocuments(self._documents, owner.tenant).open_of(owner.person),
             events=tuple(
                 LedgerEvent(**{name: value for name, value in line.items() if name != "epoch"})
                 for line in lines
@@ -268,7 +278,10 @@ class FirestoreStore(GenerationsOnFirestore):
             raise InvalidInput(field="keep_ledger")
         act = self._act(now_ms, channel)
         work = partial(acts.erase, act=act, ring=self._ring, keep_ledger=keep_ledger)
-        revision = await self._documents.change(owner, work)
+        inbox = InboxDocuments(self._documents, owner.tenant)
+        await inbox.erase_most(owner.person, now_ms)
+        rest = partial(inbox.erase_rest, person=owner.person, now_ms=now_ms)
+        revision = await self._documents.change(owner, work, beside=rest)
         for attempt in range(1, ATTEMPTS + 1):
             lines = () if keep_ledger else (await self._drop_ledger(owner, revision),)
             person, window = await self._documents.read(owner, window=True)
@@ -277,8 +290,11 @@ class FirestoreStore(GenerationsOnFirestore):
                 surface="generations",
                 remaining=await self._documents.drop_bodies(owner, revision),
             )
+            events = SurfaceCheck(
+                surface="inbox", remaining=await inbox.left_of(owner.person, now_ms)
+            )
             result = ForgetResult(
-                revision=revision, verified=(*left, records, *lines), attempts=attempt
+                revision=revision, verified=(*left, records, events, *lines), attempts=attempt
             )
             if result.complete:
                 break
@@ -318,6 +334,8 @@ class FirestoreStore(GenerationsOnFirestore):
                     counts["rewrapped"] += 1
                 except StoreKeyMissing:
                     counts["lost"] += 1
+        for kind in await self.inbox(tenant).reseal():
+            counts[kind] += 1
         return KeyRotation(**counts)
 
     async def close(self) -> None:

@@ -20,7 +20,7 @@ from stores.conformance.scenario import (
 from stores.errors import SchemaTooNew, StoreUnavailable
 from stores.firestore.documents import Documents
 from stores.open import open_store
-from stores.testing import ContextStoreConformance, GenerationStoreConformance
+from stores.testing import ContextStoreConformance, GenerationStoreConformance, InboxConformance
 from tests.support import firestore
 
 _names = itertools.count()
@@ -35,7 +35,7 @@ def emulator():
         yield host
 
 
-class TestFirestore(ContextStoreConformance, GenerationStoreConformance):
+class TestFirestore(ContextStoreConformance, GenerationStoreConformance, InboxConformance):
     """A namespace of its own for each test."""
 
     def open(self, url, signing_keys=(SIGNING_KEY,), store_keys=(STORE_KEY,)):
