@@ -16,7 +16,7 @@ from typing import NoReturn
 
 import click
 
-from local_agent import privacy, serving
+from local_agent import evidence_cli, privacy, serving
 
 FAILED, BAD_INPUT, STOPPED = 1, 2, 130
 """Exit statuses: something failed; what was asked cannot be done; Ctrl-C."""
@@ -26,6 +26,7 @@ _BAD_INPUT_CODES = frozenset(
         "CATALOG_INVALID",
         "COMMAND_INVALID",
         "EVENT_NOT_DEAD",
+        "GENERATION_UNKNOWN",
         "INVALID_STORE_INPUT",
         "OUTPUT_EXISTS",
         "SETTINGS_INVALID",
@@ -240,6 +241,7 @@ def doctor(*, live: bool, as_json: bool) -> None:
 
 command.add_command(privacy.privacy)
 command.add_command(privacy.keys)
+command.add_command(evidence_cli.evidence)
 command.add_command(serving.serve)
 command.add_command(serving.work)
 command.add_command(serving.inbox)

@@ -17,8 +17,8 @@ import click
 
 if TYPE_CHECKING:
     from local_agent.settings import Settings
-    from stores.personal import PersonalStore
     from stores.records import ForgetResult, Owner
+    from stores.whole import WholeStore
 
 T = TypeVar("T")
 Command = Callable[..., Any]
@@ -309,7 +309,7 @@ def _owner(
     return Owner(tenant=tenant, person=person or "")
 
 
-def _ask(settings: Settings, work: Callable[[PersonalStore], Awaitable[T]]) -> T:
+def _ask(settings: Settings, work: Callable[[WholeStore], Awaitable[T]]) -> T:
     """Open the store of the settings, do it, and close it."""
     from local_agent.keyfile import store_keys  # noqa: PLC0415 - see the module's docstring
     from stores.open import open_store  # noqa: PLC0415 - imports SQLAlchemy

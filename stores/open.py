@@ -14,11 +14,11 @@ from sqlalchemy.exc import ArgumentError
 
 from stores import checks
 from stores.errors import InvalidInput, StoreUnavailable, UnsupportedStoreUrl
-from stores.inbox import InboxStore
 from stores.sealing import KeyRing
 from stores.sql.engine import Engine
 from stores.sql.sqlite import SqliteEngine, Synchronous
 from stores.sql.store import POLICY_VERSION, SqlStore
+from stores.whole import WholeStore
 
 if TYPE_CHECKING:
     from stores.sql.postgres import PostgresEngine
@@ -41,7 +41,7 @@ def open_store(
     synchronous: Synchronous = "FULL",
     busy_timeout_ms: int = 5_000,
     connections: int = 10,
-) -> InboxStore:
+) -> WholeStore:
     """Return a store; nothing is opened before its first use, ``start()`` or ``async with``.
 
     Args:
@@ -106,7 +106,7 @@ def _postgres() -> type[PostgresEngine]:
     )
 
 
-def _firestore() -> Callable[..., InboxStore]:
+def _firestore() -> Callable[..., WholeStore]:
     """Return the store's maker; its client is an extra, too."""
     try:
         module = import_module("stores.firestore.store")
@@ -114,7 +114,7 @@ def _firestore() -> Callable[..., InboxStore]:
         if (error.name or "").partition(".")[0] not in ("google", "grpc"):
             raise
     else:
-        make: Callable[..., InboxStore] = module.firestore_store
+        make: Callable[..., WholeStore] = module.firestore_store
         return make
     raise StoreUnavailable(
         "A store on Firestore needs the extra local-agent[firestore].", reason="driver_missing"

@@ -148,6 +148,7 @@ class EvidencePackets:
             revision=state.revision + 1,
             now_ms=now_ms,
             observed=tuple(state.observed),
+            failed=tuple(state.failed),
         )
         question = await self.source.gather(context, ask)
         state.stale = False

@@ -57,7 +57,7 @@ class EvidenceTools:
         if self._packets is None or turn is None:
             return None
         state = turn.root.evidence
-        if state is None or state.assembly is None:
+        if state is None or state.assembly is None or self._is_ours(result):
             return None
         try:
             state.results.extend(_as_text(result, len(state.results)))
@@ -65,9 +65,16 @@ class EvidenceTools:
             rows = source.observed(tool, arguments, result, now_ms)
         except Exception as error:  # noqa: BLE001 - what nobody could take note of is not answered from
             return turn.refuse(failed(error)).as_tool_result(self._sentence)
-        state.observed.extend(rows)
-        state.stale = state.stale or bool(rows)
+        if rows is not None:
+            state.observed.extend(rows)
+            state.failed.extend(() if rows else (tool,))
+            state.stale = True
         return None
+
+    def _is_ours(self, result: Any) -> bool:
+        """Tell a result that stands for a call that was not made."""
+        code = result.get("error_code") if isinstance(result, Mapping) else None
+        return isinstance(code, str) and result == Refusal(code).as_tool_result(self._sentence)
 
     def _stopped(self, turn: Turn, tool: str, arguments: Mapping[str, Any]) -> Refusal | None:
         """Say why a call is not made; it is recorded with the turn's end, by names and reasons."""

@@ -29,13 +29,15 @@ class Ask:
         revision: 1 for the turn's first packet; more after a tool said something, or after an
             answer was stopped or had expired: then what ages is to be fetched anew.
         now_ms: The present, in milliseconds UTC.
-        observed: Rows that adapters made of this turn's tool results.
+        observed: Rows that were made of this turn's tool results.
+        failed: Tools whose results made none.
     """
 
     generation: str
     revision: int
     now_ms: int
     observed: tuple[Row, ...] = ()
+    failed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +68,12 @@ class EvidenceSource(Protocol):
 
     def observed(
         self, tool: str, arguments: Mapping[str, Any], result: Any, now_ms: int
-    ) -> Sequence[Row]:
-        """Return the rows that a tool's result makes, validated by its schema; none if it fails.
+    ) -> Sequence[Row] | None:
+        """Return the rows that a tool's result makes, validated by its schema.
 
-        A result that lacks a field, or is an error's text, makes no row of it.
+        A result that lacks a field, or is an error's text, makes no row: then none are returned,
+        and the next packet is to say that the source did not answer. None stands for a tool that
+        is no source.
         """
 
     async def fallen(self, items: Sequence[str]) -> frozenset[str]:
@@ -120,6 +124,7 @@ class TurnEvidence:
         record: Its record.
         revision: How many packets there were.
         observed: Rows of this turn's tools.
+        failed: Tools whose results made none.
         stale: Whether a tool said something since the packet was made.
         results: This turn's tool results, as text nobody vouches for.
         stopped: Tool calls that were not made.
@@ -133,6 +138,7 @@ class TurnEvidence:
     record: GenerationRecord | None = None
     revision: int = 0
     observed: list[Row] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
     stale: bool = False
     results: list[EvidenceItem] = field(default_factory=list)
     stopped: list[Stopped] = field(default_factory=list)

@@ -26,12 +26,15 @@ from callbacks.counting.tokenizer import TokenizerCounter
 from examples.procurement.case import BOOK, CONTRACT
 from examples.procurement.sources import READER, ProcurementSource
 from stores.open import open_store
-from stores.personal import PersonalStore
+from stores.whole import WholeStore
 
 SCHEMA = ContextSchema(topics={"purchase": Topic("詢問採購")}, slots={})
 APP = "procurement"
 TENANT = APP
 LIMIT = CONTRACT.input_limit
+KEPT_MS = 100 * 365 * 86_400_000
+"""How long the example keeps its records: its clock is its own, and who reads them has another."""
+
 FIRST_NUMBER = 12
 """The case's generations count on from CG-771-12."""
 
@@ -89,7 +92,7 @@ class Assistant:
 
     def __init__(
         self,
-        store: PersonalStore,
+        store: WholeStore,
         source: ProcurementSource,
         model: BaseLlm,
         clock: Clock,
@@ -152,7 +155,8 @@ class Assistant:
                 source,
                 contract=CONTRACT,
                 book=BOOK,
-                store=store,  # type: ignore[arg-type]  # every store keeps generations as well
+                store=store,
+                ttl_ms=KEPT_MS,
                 naming=name,
                 hand_over=hand_over if person else None,
                 on_release=self._ended.append,
@@ -210,6 +214,6 @@ class Assistant:
         await self._runner.close()
 
 
-def store_in(folder: Path, key: bytes) -> PersonalStore:
+def store_in(folder: Path, key: bytes) -> WholeStore:
     """Return a store in a file of a folder; nothing is opened yet."""
     return open_store(f"sqlite+aiosqlite:///{folder / 'procurement.db'}", store_keys=[key])

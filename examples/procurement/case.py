@@ -258,7 +258,7 @@ BOOK = Phrasebook.from_data(
             {"predicate": "owned_by", "texts": [["zh-Hant", "{subject}的所有權：{comparison}"], ["en", "{subject} is {comparison}"]]},
             {"predicate": "approves_when_amount", "texts": [["zh-Hant", "金額{comparison}時，由{subject}審批"], ["en", "{subject} approves amounts of {comparison}"]]},
             {"predicate": "sourced_by", "texts": [["zh-Hant", "{subject}須經{comparison}"], ["en", "{subject} goes through {comparison}"]]},
-            {"predicate": "available", "texts": [["zh-Hant", "{subject}系統顯示可用 {comparison}，不等於審批完成"], ["en", "{subject} shows {comparison} available, which is no approval"]]},
+            {"predicate": "available", "texts": [["zh-Hant", "{subject} 系統顯示可用 {comparison}，不等於審批完成"], ["en", "{subject} shows {comparison} available, which is no approval"]]},
         ],
     }
 )  # fmt: skip

@@ -171,9 +171,11 @@ class ProcurementSource:
 
     def observed(
         self, tool: str, arguments: Mapping[str, Any], result: Any, now_ms: int
-    ) -> Sequence[Row]:
+    ) -> Sequence[Row] | None:
         """Return the row of a balance that the ledger gave to the model's call."""
-        row = balance_row(result) if tool == "finance_balance" else None
+        if tool != "finance_balance":
+            return None
+        row = balance_row(result)
         return () if row is None else (row,)
 
     async def fallen(self, items: Sequence[str]) -> frozenset[str]:
@@ -188,12 +190,13 @@ class ProcurementSource:
         """
         stored, kept = self._stored()
         live = [row for row in ask.observed if row["as_of_ms"] + row["ttl_ms"] > ask.now_ms]
+        down = Lookup(claim="available_budget", state="unavailable")
         if live or not ask.observed:
-            return [*stored, *kept, *live], ()
+            return [*stored, *kept, *live], (down,) if ask.failed and not live else ()
         self.fetched.append("finance_ledger")
         row = balance_row(self.ledger.balance(ACCOUNT))
         if row is None:
-            return [*stored, *kept], (Lookup(claim="available_budget", state="unavailable"),)
+            return [*stored, *kept], (down,)
         return [*stored, *kept, row], ()
 
     def _stored(self) -> tuple[list[Row], list[Row]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from google.genai import types
 
 from callbacks.context.projecting import project_fields
 from callbacks.context.schema import ContextSchema, Topic
@@ -59,6 +60,10 @@ async def assistant(store, source, clock):
 
 def texts_of(request: CountRequest) -> list[str]:
     return [part.text for content in request.contents for part in content.parts or () if part.text]
+
+
+def parts_of(response):
+    return response.content.parts
 
 
 async def test_the_answer_is_the_applications_from_a_recorded_packet(store, assistant):
@@ -207,9 +212,9 @@ async def test_what_is_said_beside_a_call_never_leaves(assistant):
     class Talking(Reader):
         async def generate_content_async(self, llm_request, stream=False):
             async for response in super().generate_content_async(llm_request, stream):
-                part = response.content.parts[0]
-                if part.function_call is not None:
-                    response.content.parts.insert(0, type(part)(text="我覺得可以直接買"))
+                parts = parts_of(response)
+                if parts[0].function_call is not None:
+                    parts.insert(0, types.Part(text="我覺得可以直接買"))
                 yield response
 
     got = await assistant(Talking()).ask(ASKED)
@@ -294,6 +299,8 @@ async def test_a_ledger_that_is_down_gives_no_balance(assistant, source):
     assert "9,990,000" not in got.answer
     assert "1,200,000" not in got.answer
     assert "由集團委員會審批" in got.answer
+    # A system that is down is not called evidence that is not there.
+    assert "可用預算；資料已過期或暫時無法取得" in got.answer
 
 
 async def test_a_history_that_is_down_is_said_and_not_missed(assistant, source):
@@ -383,7 +390,7 @@ async def test_an_erasure_meanwhile_ends_the_turn(assistant, store, clock):
     class Erasing(Reader):
         async def generate_content_async(self, llm_request, stream=False):
             async for response in super().generate_content_async(llm_request, stream):
-                if response.content.parts[0].text:
+                if parts_of(response)[0].text:
                     assert (await store.erase(OWNER, now_ms=NOW)).complete
                 yield response
 

@@ -40,7 +40,7 @@ def test_the_answer_of_the_case():
         "（例外：是否緊急、是否框架合約；本案 860,000 CNY：符合；"
         "依據：PROC-AUTH-2025-v1 §4.2、PROC-AUTH-2025-v1 §2）。\n"
         "[C3] （附條件）普通資本更新須經中央採購比價（依據：PROC-AUTH-2025-v1 §5.1）。\n"
-        "[C4] 帳戶 B-991系統顯示可用 1,200,000 CNY，不等於審批完成"
+        "[C4] 帳戶 B-991 系統顯示可用 1,200,000 CNY，不等於審批完成"
         "（截至 2026-07-21 10:14:03；依據：FIN-B991 available_cny）。"
     )
     assert "more than 500,000 CNY" in judge(answer(), language="en").text
