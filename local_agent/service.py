@@ -218,6 +218,12 @@ class LocalService:
 def _reply(events: list[Event], report: TurnReport | None) -> Reply:
     """Put a turn's results into words, in the order in which they came."""
     if report is not None and report.refusal is not None:
+        numbers = report.refusal.numbers.items()
+        logger.info(
+            "event=turn_refused error_code=%s %s",
+            report.refusal.code,
+            " ".join(f"{name}=<{value}>" for name, value in numbers),
+        )
         return _refused(report.refusal.code, report)
     private = list(report.private_results) if report is not None else []
     shown: list[Shown] = []
