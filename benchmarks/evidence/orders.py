@@ -5,7 +5,7 @@ import random
 from collections import Counter
 from typing import Any
 
-from benchmarks.evidence.gates import CHECKED_AT, MUTATIONS
+from benchmarks.evidence.mutations import CHECKED_AT, MUTATIONS
 from benchmarks.evidence.worlds import BOOK, right_answer, world
 from callbacks.evidence.arrangement import Inner, build, reorder
 from callbacks.evidence.fence import read_lines

@@ -19,13 +19,13 @@ import hashlib
 import json
 import math
 import re
-import unicodedata
 from collections import Counter
-from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evidence.ramquestions import FUNCTION_WORDS, Question, plain, seen, stem, words
+from benchmarks.evidence.ramties import NAMED, OPENS, conflicts_by_ties, ties
 from callbacks.evidence.admission import Asked, Reader
 from callbacks.evidence.assembly import assemble
 from callbacks.evidence.authority import AuthorityMatrix
@@ -36,69 +36,9 @@ from callbacks.evidence.inputs import Inputs
 from callbacks.evidence.item import make_row
 from callbacks.evidence.plan import Claim, make_plan
 
-OPENS, WORDS, NAMED, ALIKE, COPY = 2.0, 1.0, 0.5, 2.0, 1.0
-"""Weights of a tie: opens with the title, uses its own words, names it in full, is alike an
-opening document, is its near-duplicate."""
-NEAR = 0.3  # share of three-word runs from which two documents are near-duplicates
-MARGIN = 0.3  # how much better a shared entity must fit two values than entities of their own
 PER_ENTITY = 2  # documents kept for an entity that opens none
 _YEAR = re.compile(r"\b1[0-9]{3}\b|\b20[0-2][0-9]\b")
 _FIGURE = re.compile(r"\d[\d,.]*")
-_FUNCTION_WORDS = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "of",
-        "in",
-        "on",
-        "at",
-        "to",
-        "for",
-        "and",
-        "or",
-        "is",
-        "was",
-        "are",
-        "were",
-        "be",
-        "by",
-        "with",
-        "from",
-        "as",
-        "it",
-        "its",
-        "that",
-        "this",
-        "which",
-        "who",
-        "whom",
-        "what",
-        "when",
-        "where",
-        "how",
-        "did",
-        "does",
-        "do",
-        "has",
-        "have",
-        "had",
-        "into",
-        "than",
-        "then",
-        "their",
-        "his",
-        "her",
-        "he",
-        "she",
-        "they",
-        "you",
-        "we",
-        "not",
-        "but",
-    ]
-)
-_WORD = re.compile(r"[a-z0-9]+")
 
 CONTRACT = TaskContract.from_data(
     {
@@ -122,153 +62,6 @@ CONTRACT = TaskContract.from_data(
 )  # fmt: skip
 
 
-@dataclass
-class Question:
-    """What the policy sees of a question.
-
-    Attributes:
-        text: The question.
-        entities: Titles of what shares the name.
-        texts: The documents, in the order of their hashes.
-        asserted: What each asserts; empty strings in track B and where nothing is asserted.
-        places: Where each stands in the file, for the judge.
-    """
-
-    text: str
-    entities: list[str]
-    texts: list[str]
-    asserted: list[str]
-    places: list[int]
-    words: list[list[str]] = field(init=False)
-    runs: list[set[tuple[str, ...]]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.words = [words(text) for text in self.texts]
-        self.runs = [{tuple(one[at : at + 3]) for at in range(len(one) - 2)} for one in self.words]
-
-    def near(self, one: int, other: int) -> float:
-        """Return the share of the smaller document's three-word runs that are the other's too."""
-        first, second = self.runs[one], self.runs[other]
-        return len(first & second) / max(1, min(len(first), len(second)))
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a text, without case and accents."""
-    plain = unicodedata.normalize("NFKD", text).casefold()
-    return _WORD.findall("".join(one for one in plain if not unicodedata.combining(one)))
-
-
-def seen(row: dict[str, Any], *, answers: bool) -> Question:
-    """Return what the policy may see of a row of the file.
-
-    Args:
-        row: The row.
-        answers: Whether asserted answers are seen (track A).
-    """
-    order = sorted(
-        range(len(row["documents"])),
-        key=lambda at: (
-            hashlib.sha256(row["documents"][at]["text"].encode("utf-8", "replace")).digest(),
-            at,
-        ),
-    )
-    texts = [row["documents"][at]["text"] for at in order]
-    said = [row["documents"][at]["answer"] if answers else "" for at in order]
-    return Question(
-        row["question"],
-        list(row["disambig_entity"]),
-        texts,
-        ["" if one == "unknown" else one for one in said],
-        order,
-    )
-
-
-def ties(question: Question) -> list[list[float]]:
-    """Return how strongly each document is tied to each entity."""
-    titles = [words(title) for title in question.entities]
-    asked = set(words(question.text))
-    shared = Counter(word for title in titles for word in set(title))
-    counts = [Counter(one) for one in question.words]
-    present = Counter(word for one in question.words for word in set(one))
-    rarity = {word: math.log((len(counts) + 1) / many) + 0.1 for word, many in present.items()}
-    vectors = [_vector(one, rarity, asked) for one in counts]
-    found = [[0.0] * len(titles) for _ in counts]
-    for at, said in enumerate(question.words):
-        joined = " " + " ".join(said) + " "
-        opens = [k for k, title in enumerate(titles) if title and said[: len(title)] == title]
-        longest = max((len(titles[k]) for k in opens), default=0)
-        for k, title in enumerate(titles):
-            if k in opens and len(title) == longest:
-                found[at][k] += OPENS
-            own = {word for word in title if shared[word] < len(titles)} - asked
-            if own:
-                found[at][k] += WORDS * sum(1 for word in own if counts[at][word]) / len(own)
-            name = " ".join(title)
-            inside = any(j != k and name in " ".join(titles[j]) for j in range(len(titles)))
-            if f" {name} " in joined and not inside:
-                found[at][k] += NAMED
-    openers = [
-        [at for at in range(len(counts)) if found[at][k] >= OPENS] for k in range(len(titles))
-    ]
-    result = [row[:] for row in found]
-    for at in range(len(counts)):
-        for k in range(len(titles)):
-            others = [one for one in openers[k] if one != at]
-            if others:
-                result[at][k] += ALIKE * max(_cosine(vectors[at], vectors[one]) for one in others)
-                if max(question.near(at, one) for one in others) >= NEAR:
-                    result[at][k] += COPY
-    return result
-
-
-def conflicts_by_ties(question: Question, tied: list[list[float]]) -> tuple[bool, bool]:
-    """Say whether something contradicts: by ties and copies alone, and with orphaned values.
-
-    Returns:
-        By ties alone; by ties, or by a value that fits no entity while each has its own.
-    """
-    speaking = [at for at, said in enumerate(question.asserted) if said]
-    values = sorted({_same(question.asserted[at]) for at in speaking})
-    if len(values) < 2:
-        return False, False
-    if len(question.entities) == 1:
-        return True, True  # whatever the documents are about, it is this
-    for one, other in combinations(speaking, 2):
-        if (
-            _same(question.asserted[one]) != _same(question.asserted[other])
-            and question.near(one, other) >= NEAR
-        ):
-            return True, True
-    fits = [
-        [
-            max(tied[at][k] for at in speaking if _same(question.asserted[at]) == value)
-            for k in range(len(question.entities))
-        ]
-        for value in values
-    ]
-    together = sum(max(row) for row in fits)
-    if together - _apart(fits, 0, 0) > MARGIN:
-        return True, True
-    answered = {
-        k
-        for k in range(len(question.entities))
-        if any(tied[at][k] >= NAMED and tied[at][k] == max(tied[at]) for at in speaking)
-    }
-    orphan = any(max(row) < NAMED for row in fits)
-    return False, orphan and len(answered) == len(question.entities)
-
-
-def _apart(fits: list[list[float]], at: int, used: int) -> float:
-    """Return the best fit where no two values share an entity; a value may have none."""
-    if at == len(fits):
-        return 0.0
-    best = _apart(fits, at + 1, used)
-    for k, fit in enumerate(fits[at]):
-        if not used >> k & 1:
-            best = max(best, fit + _apart(fits, at + 1, used | 1 << k))
-    return best
-
-
 def track_a(question: Question, tied: list[list[float]]) -> dict[int, str]:
     """Return the kept documents, by position, with what is kept of their texts.
 
@@ -281,7 +74,7 @@ def track_a(question: Question, tied: list[list[float]]) -> dict[int, str]:
             continue
         best = max(tied[at])
         clear = len(question.entities) == 1 or best >= NAMED
-        mark = hashlib.sha256(_same(said).encode("utf-8")).hexdigest()[:8]
+        mark = hashlib.sha256(plain(said).encode("utf-8")).hexdigest()[:8]
         subject = f"entity-{tied[at].index(best)}" if clear else f"unattributed-{mark}"
         subjects.add(subject)
         rows.append(
@@ -354,12 +147,12 @@ def fitness(question: Question, at: int) -> float:
     The share of the question's own words it uses, as stems; of the shared name's words; and twice
     whether it has figures where a date or a number is asked for, half where nothing is known.
     """
-    asked = [word for word in words(question.text) if word not in _FUNCTION_WORDS]
+    asked = [word for word in words(question.text) if word not in FUNCTION_WORDS]
     names = {word for title in question.entities for word in words(title)}
-    own = [_stem(word) for word in asked if word not in names]
+    own = [stem(word) for word in asked if word not in names]
     called = [word for word in asked if word in names]
     present = set(question.words[at])
-    stems = {_stem(word) for word in present}
+    stems = {stem(word) for word in present}
     text, lower = question.texts[at], question.text.casefold()
     shape = 0.5
     if lower.startswith("when") or "date" in lower or "year" in lower:
@@ -482,7 +275,7 @@ def measure_ramdocs(path: Path) -> dict[str, Any]:
         tied = ties(a)
         alone, conflict = conflicts_by_ties(a, tied)
         kept = track_a(a, tied)
-        values = {_same(said) for said in a.asserted if said}
+        values = {plain(said) for said in a.asserted if said}
         tallies["a"].add(row, a, kept, conflict)
         tallies["ties_only"].add(row, a, kept, alone)
         tallies["counted"].add(row, a, kept, len(values) > len(a.entities))
@@ -525,31 +318,6 @@ def _within(question: Question, order: list[int], units: int) -> dict[int, str]:
             break
         kept[at] = question.texts[at]
     return kept
-
-
-def _stem(word: str) -> str:
-    for ending in ("ing", "ed", "es", "s", "er", "or", "ion"):
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return word[: -len(ending)]
-    return word
-
-
-def _vector(counts: Counter[str], rarity: dict[str, float], asked: set[str]) -> dict[str, float]:
-    raw = {
-        word: (1 + math.log(many)) * rarity[word]
-        for word, many in sorted(counts.items())
-        if word not in asked
-    }
-    length = math.sqrt(sum(one * one for one in raw.values())) or 1.0
-    return {word: one / length for word, one in raw.items()}
-
-
-def _cosine(one: dict[str, float], other: dict[str, float]) -> float:
-    return sum(weight * other.get(word, 0.0) for word, weight in one.items())
-
-
-def _same(text: str) -> str:
-    return " ".join(text.split()).casefold()
 
 
 def _share(part: int, whole: int) -> float:
