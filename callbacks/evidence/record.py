@@ -12,6 +12,7 @@ from callbacks.evidence.dependencies import Hop
 from callbacks.evidence.errors import RecordMismatch
 from callbacks.evidence.frozen import Frozen, Id
 from callbacks.evidence.item import EvidenceItem
+from callbacks.evidence.lifecycle import Event, Lifecycle, Stage
 from callbacks.evidence.packet import EvidencePacket, PacketSpec
 
 Fetch = Callable[[str], bytes]
@@ -176,6 +177,38 @@ def rebuild(record: GenerationRecord, fetch: Fetch) -> EvidencePacket:
     packet = build(contract, record.spec, items)
     _require(packet.sha256 == record.packet_sha256)
     return packet
+
+
+def life_of(record: GenerationRecord) -> Lifecycle:
+    """Return the life of everything a generation saw, as events up to the packet.
+
+    When one of the items falls later, ``Lifecycle.invalidate`` says what falls with it.
+    """
+    at_ms = record.clock_ms
+    cut, excluded = dict(record.cut), dict(record.excluded)
+    excluded.pop(NOT_AVAILABLE, None)
+    kept = {one.id: one for one in record.items}
+    sources = {name for one in record.items for name in one.inputs}
+    known = {**dict.fromkeys(sources, "input"), **excluded, **cut}
+    life = Lifecycle()
+
+    def step(item: str, stage: Stage, reason: str, inputs: tuple[str, ...] = ()) -> None:
+        nonlocal life
+        event = Event(item=item, stage=stage, at_ms=at_ms, reason=reason, inputs=inputs)
+        life = life.add((event,))
+
+    for name in sorted(known.keys() | kept.keys()):
+        if name in kept and kept[name].inputs:
+            continue
+        step(name, Stage.CANDIDATE, excluded.get(name, "offered"))
+        if name not in excluded:
+            step(name, Stage.ELIGIBLE, cut.get(name, "admitted"))
+    for one in record.items:
+        if one.inputs:
+            step(one.id, Stage.DERIVED, "derived", one.inputs)
+        step(one.id, Stage.SELECTED, "covers_a_claim")
+        step(one.id, Stage.PUBLISHED, "in_packet")
+    return life
 
 
 def denied_anything(record: GenerationRecord) -> bool:
