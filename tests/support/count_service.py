@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from socket import SO_LINGER, SOL_SOCKET
 from typing import Any
 
+import httpx
 from google import genai
 from google.genai import types
 
@@ -29,6 +30,9 @@ class CountService:
         bodies: The parsed bodies it was sent.
         paths: The paths it was asked at.
         connections: How many connections were opened.
+        transport: The library that clients speak through: ``httpx``, or None for what the SDK
+            chooses, which is aiohttp where that is installed.
+        clients: Those that were made, to be closed.
     """
 
     port: int = 0
@@ -36,17 +40,25 @@ class CountService:
     bodies: list[dict[str, Any]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     connections: int = 0
+    transport: str | None = None
+    clients: list[genai.Client] = field(default_factory=list)
 
     def client(self, *, vertex: bool = False) -> genai.Client:
         """Return a client of this service, with a key that is nobody's."""
-        options = types.HttpOptions(base_url=f"http://127.0.0.1:{self.port}")
-        return genai.Client(vertexai=vertex, api_key="no-key", http_options=options)
+        own = {"transport": httpx.AsyncHTTPTransport()} if self.transport == "httpx" else None
+        base_url = f"http://127.0.0.1:{self.port}"
+        options = types.HttpOptions(base_url=base_url, async_client_args=own)
+        client = genai.Client(vertexai=vertex, api_key="no-key", http_options=options)
+        self.clients.append(client)
+        return client
 
 
 @asynccontextmanager
-async def count_service(*behaviours: Behaviour) -> AsyncIterator[CountService]:
+async def count_service(
+    *behaviours: Behaviour, transport: str | None = None
+) -> AsyncIterator[CountService]:
     """Serve on a free loopback port."""
-    service = CountService(behaviours=list(behaviours) or [total(7)])
+    service = CountService(behaviours=list(behaviours) or [total(7)], transport=transport)
     open_writers: set[asyncio.StreamWriter] = set()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -74,6 +86,8 @@ async def count_service(*behaviours: Behaviour) -> AsyncIterator[CountService]:
     try:
         yield service
     finally:
+        for client in service.clients:
+            await client.aio.aclose()
         server.close()
         for writer in list(open_writers):
             writer.close()

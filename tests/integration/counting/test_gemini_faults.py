@@ -27,6 +27,12 @@ SECRET = "花壇的秘密"
 DEADLINE_S = 0.6
 
 
+@pytest.fixture(params=["httpx", None], ids=["httpx", "aiohttp"])
+def transport(request) -> str | None:
+    """The libraries that the SDK speaks through: a base install has the first alone."""
+    return request.param
+
+
 def _request(text=SECRET, **config):
     return CountRequest(MODEL, types.GenerateContentConfig(**config), [said("user", text)])
 
@@ -60,12 +66,12 @@ def _request(text=SECRET, **config):
     ],
 )
 async def test_a_failing_service_refuses_in_time(
-    behaviour: Behaviour, refusal, cause, caplog: pytest.LogCaptureFixture
+    behaviour: Behaviour, refusal, cause, transport, caplog: pytest.LogCaptureFixture
 ):
     """Whatever the service does, a count is refused with a code, in time, without content."""
     caplog.set_level(logging.DEBUG, logger="callbacks")
     reports: list[CountReport] = []
-    async with count_service(behaviour) as service:
+    async with count_service(behaviour, transport=transport) as service:
         client = service.client()
         counter = GeminiTokenCounter(
             client,
@@ -91,10 +97,10 @@ async def test_a_failing_service_refuses_in_time(
     assert report.cause
 
 
-async def test_transient_errors_are_retried_inside_one_deadline():
+async def test_transient_errors_are_retried_inside_one_deadline(transport):
     """A 429 and a 503 are asked again, each attempt taking one of the turn's calls."""
     async with count_service(
-        error("429 RESOURCE_EXHAUSTED"), error("503 UNAVAILABLE"), total(41)
+        error("429 RESOURCE_EXHAUSTED"), error("503 UNAVAILABLE"), total(41), transport=transport
     ) as service:
         client = service.client()
         counter = GeminiTokenCounter(client, approve_external=True, backoff_s=0.01)
@@ -119,9 +125,9 @@ async def test_a_turn_may_not_ask_more_often_than_it_is_allowed():
         await client.aio.aclose()
 
 
-async def test_connections_are_kept():
+async def test_connections_are_kept(transport):
     """Counts one after another share a connection."""
-    async with count_service(total(7)) as service:
+    async with count_service(total(7), transport=transport) as service:
         client = service.client()
         counter = GeminiTokenCounter(client, approve_external=True)
         for _ in range(5):
@@ -185,13 +191,13 @@ async def test_no_contents_are_refused():
         await client.aio.aclose()
 
 
-async def test_a_picture_is_sent_as_a_picture():
+async def test_a_picture_is_sent_as_a_picture(transport):
     """A picture of 1 MB is counted by asking with its data; it is neither text nor dropped."""
     picture = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"\x89PNG" * 250_000))
     request = _request().with_contents(
         [types.Content(role="user", parts=[types.Part(text="這是什麼？"), picture])]
     )
-    async with count_service(total(271)) as service:
+    async with count_service(total(271), transport=transport) as service:
         client = service.client()
         counter = GeminiTokenCounter(client, approve_external=True)
         assert await counter.count(request) == 271
