@@ -7,29 +7,17 @@ alone.
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
-from typing import Final, Literal
-
-from pydantic import SecretStr
+from typing import Final
 
 from local_agent.catalog import CatalogError, load_catalog
-from local_agent.settings import (
-    MIN_KEY_BYTES,
-    Settings,
-    SettingsError,
-    load_settings,
-    variable_of,
-)
+from local_agent.check import Check, Status
+from local_agent.doctor_keys import file_check, key_checks
+from local_agent.settings import Settings, SettingsError, load_settings, variable_of
 from stores.errors import SchemaTooNew, StoreError
 from stores.probe import Probe, probe
-
-Status = Literal["ok", "warn", "fail"]
 
 SKEW_WARN_MS: Final = 2_000
 """Above it, times in logs and the age of a reply token (a minute) can no longer be trusted."""
@@ -37,34 +25,14 @@ SKEW_WARN_MS: Final = 2_000
 SKEW_FAIL_MS: Final = 60_000
 """Above it, consent cards (five minutes) and windows run out at the wrong time."""
 
-_FEW_CHARACTERS: Final = 8
-"""A key of fewer different bytes than this was typed, not drawn."""
+LINE_WAITS_SECONDS: Final = 2
+"""A webhook not answered by then counts as `request_timeout` (LINE, "Check webhook error causes and
+statistics")."""
 
 _CHANNEL_SECRET_LENGTH: Final = 32
 """Of the channel secrets that LINE issues: 32 hexadecimal digits."""
 
 _ALWAYS: Final = ("google-adk", "google-genai", "sqlalchemy", "aiosqlite", "cryptography")
-
-
-@dataclass(frozen=True)
-class Check:
-    """What one look found.
-
-    Attributes:
-        name: Of the check, as in docs/deploy.md.
-        status: `ok`; `warn`, it works here and may not do elsewhere; `fail`, it does not work.
-        found: What is there, without any secret or value.
-        advice: What to do; empty where there is nothing to do.
-    """
-
-    name: str
-    status: Status
-    found: str
-    advice: str = ""
-
-    def as_dict(self) -> dict[str, str]:
-        """Return it as plain data."""
-        return asdict(self)
 
 
 async def examine(*, live: bool, clock: Callable[[], int]) -> list[Check]:
@@ -78,10 +46,13 @@ async def examine(*, live: bool, clock: Callable[[], int]) -> list[Check]:
         settings = load_settings()
     except SettingsError as error:
         return [Check("settings", "fail", str(error), "See docs/settings.md.")]
-    checks = [_settings(settings), *_extras(settings), _model(settings), *_keys(settings)]
+    checks = [_settings(settings), *_extras(settings), _model(settings), *key_checks(settings)]
+    files = file_check(settings)
+    if files is not None:
+        checks.append(files)
     checks.append(_catalogue(settings))
     checks.extend(await _store(settings, clock))
-    checks.append(_line(settings))
+    checks += [_processing(settings), _line(settings)]
     if live:
         checks.append(await _bot(settings))
     return checks
@@ -142,86 +113,6 @@ def _model(settings: Settings) -> Check:
     who = "the offline rules" if settings.offline else settings.model
     limit = f"{settings.budget_limit} {settings.budget_unit}"
     return Check("model", "ok", f"{who} within {limit}")
-
-
-def _keys(settings: Settings) -> Iterator[Check]:
-    shared = not settings.database_url.get_secret_value().startswith("sqlite")
-    given = (
-        ("consent key", settings.consent_keys, settings.signing_keys, "consent_key_file"),
-        ("store key", settings.store_keys, settings.ring_keys, "store_key_file"),
-        (
-            "pseudonym key",
-            settings.pseudonym_key,
-            _one(settings.pseudonym_key),
-            "pseudonym_dev_file",
-        ),
-    )
-    variables = ("consent_keys", "store_keys", "pseudonym_key")
-    known: list[bytes] = []
-    for (name, secret, set_keys, file), variable in zip(given, variables, strict=True):
-        if secret is not None:
-            keys = set_keys
-            check = _judged(name, keys, f"{len(keys)} from {variable_of(variable)}")
-        else:
-            keys, check = _in_file(name, getattr(settings, file), variable_of(variable), shared)
-        if check.status != "fail" and any(key in known for key in keys):
-            check = Check(
-                name,
-                "fail",
-                "It is the same as another of the keys.",
-                "Draw one for each: python -c 'import secrets; print(secrets.token_urlsafe(48))'",
-            )
-        known.extend(keys)
-        yield check
-
-
-def _in_file(name: str, path: Path, variable: str, shared: bool) -> tuple[tuple[bytes, ...], Check]:
-    """Return the key of a development file and what is to be said of it; make none."""
-    if not path.exists():
-        status: Status = "warn" if shared or not os.access(path.parent, os.W_OK) else "ok"
-        advice = f"Set {variable}, the same on every machine." if status == "warn" else ""
-        return (), Check(name, status, f"none yet; one is made in {path} at first use", advice)
-    mode = stat.S_IMODE(path.stat().st_mode)
-    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return (), Check(name, "fail", f"{path} has mode {mode:04o}", f"chmod 600 {path}")
-    try:
-        key = path.read_bytes().strip()
-    except OSError:
-        return (), Check(name, "fail", f"{path} cannot be read", "Let its owner run this.")
-    if shared:
-        return (key,), Check(
-            name,
-            "warn",
-            f"{path}, which other machines do not have",
-            f"Set {variable}, the same on every machine.",
-        )
-    return (key,), _judged(name, (key,), f"{path}, mode {mode:04o}")
-
-
-def _judged(name: str, keys: tuple[bytes, ...], found: str) -> Check:
-    """Judge keys by what can be told of them without showing any."""
-    shortest = min(len(key) for key in keys)
-    if shortest < MIN_KEY_BYTES:
-        return Check(
-            name,
-            "fail",
-            f"{found}; the shortest has {shortest} bytes",
-            f"Draw one of at least {MIN_KEY_BYTES} bytes.",
-        )
-    if any(len(set(key)) < _FEW_CHARACTERS for key in keys):
-        return Check(
-            name,
-            "warn",
-            f"{found}; it has hardly any different characters",
-            "Draw one: python -c 'import secrets; print(secrets.token_urlsafe(48))'",
-        )
-    if len(set(keys)) < len(keys):
-        return Check(name, "warn", f"{found}; one stands there twice", "Take it out once.")
-    return Check(name, "ok", f"{found}; the shortest has {shortest} bytes")
-
-
-def _one(secret: SecretStr | None) -> tuple[bytes, ...]:
-    return () if secret is None else (secret.get_secret_value().encode(),)
 
 
 def _catalogue(settings: Settings) -> Check:
@@ -313,6 +204,30 @@ def _line(settings: Settings) -> Check:
             "Set LOCAL_LINE_DESTINATION to the bot's user id (doctor --live shows it).",
         )
     return Check("line", "ok", "secret, token and destination are set")
+
+
+def _processing(settings: Settings) -> Check:
+    """Judge who takes turns, for the store and the platform that there are."""
+    if settings.workers > 1 and settings.database_url.get_secret_value().startswith("sqlite"):
+        return Check(
+            "processing",
+            "warn",
+            f"{settings.workers} processes share one SQLite file, and wait for each other",
+            "Set LOCAL_WORKERS=1, or a database on a server.",
+        )
+    if settings.processing == "inline" and settings.inline_seconds > LINE_WAITS_SECONDS:
+        return Check(
+            "processing",
+            "warn",
+            f"inside the request; LINE counts those over {LINE_WAITS_SECONDS} s as failed",
+            "Take a worker where the CPU runs between requests (docs/deploy.md).",
+        )
+    who = {
+        "worker": "by a worker in each gateway's process",
+        "inline": "inside the request",
+        "elsewhere": "by `local-agent work` elsewhere",
+    }[settings.processing]
+    return Check("processing", "ok", f"turns are taken {who}")
 
 
 async def _bot(settings: Settings) -> Check:

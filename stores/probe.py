@@ -148,7 +148,7 @@ async def _look_at_firestore(project: str, namespace: str) -> Probe:
         return Probe(
             "firestore",
             None if version is None else str(version),
-            str(module.SCHEMA),
+            str(import_module("stores.firestore.client").SCHEMA),
             wrote=True,
             clock_ms=clock_ms,
         )

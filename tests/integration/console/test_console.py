@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import signal
 import sqlite3
+from typing import Any
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ from local_agent.console.guard import TOKEN_HEADER
 from local_agent.console.stage import Stage
 from tests.support.console import console
 
+Json = dict[str, Any]
 TOKEN = "a-token"
 LIMIT_SECONDS = 60.0
 """The longest wait for anything; a slow machine needs a second."""
@@ -25,7 +27,7 @@ class Client:
     def __init__(self, http: httpx.AsyncClient, stage: Stage) -> None:
         self.http, self.stage = http, stage
 
-    async def get(self, path: str) -> dict:
+    async def get(self, path: str) -> Json:
         answer = await self.http.get(path)
         assert answer.status_code == 200
         return answer.json()
@@ -35,7 +37,7 @@ class Client:
         assert answer.status_code == 200
         return answer.json()["notice"]
 
-    async def until(self, true) -> dict:
+    async def until(self, true) -> Json:
         """Ask for news, as the page does, until something is true of the state."""
         state = await self.get("/api/state?since=0")
         async with asyncio.timeout(LIMIT_SECONDS):
@@ -43,7 +45,7 @@ class Client:
                 state = await self.get(f"/api/state?since={state['version']}")
         return state
 
-    async def settled(self, turns: int) -> dict:
+    async def settled(self, turns: int) -> Json:
         """Wait until so many turns are there, and none of them waits."""
         return await self.until(
             lambda state: (
@@ -64,7 +66,7 @@ async def client(tmp_path):
             yield page
 
 
-def said(state: dict) -> list[str]:
+def said(state: Json) -> list[str]:
     """What LOCAL's side of the chat holds, as text."""
     return [str(bubble["message"]) for bubble in state["chat"] if not bubble["mine"]]
 

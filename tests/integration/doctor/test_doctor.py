@@ -6,8 +6,9 @@ import os
 
 import pytest
 
+from local_agent.check import Check
 from local_agent.cli import main
-from local_agent.doctor import SKEW_FAIL_MS, SKEW_WARN_MS, Check, _clock, examine
+from local_agent.doctor import SKEW_FAIL_MS, SKEW_WARN_MS, _clock, examine
 from local_agent.line.peer import LinePeer
 from local_agent.settings import load_settings
 from stores.probe import Probe
@@ -72,6 +73,33 @@ def test_a_key_that_others_can_read_fails(here):
     assert (check.status, check.advice) == ("fail", "chmod 600 local_store.key")
     path.chmod(0o600)
     assert looked()["store key"].status == "ok"
+
+
+def test_secret_files_that_others_can_read_are_warned_of(here, monkeypatch):
+    """A secret that comes from a file is judged by that file, unless a variable wins."""
+    path = here / "token"
+    path.write_text(TOKEN)
+    path.chmod(0o644)
+    monkeypatch.setenv("LOCAL_LINE_CHANNEL_TOKEN_FILE", str(path))
+    monkeypatch.setenv("LOCAL_LINE_CHANNEL_SECRET", SECRET)
+    check = looked()["secret files"]
+    assert (check.status, "LOCAL_LINE_CHANNEL_TOKEN_FILE (0644)" in check.found) == ("warn", True)
+    path.chmod(0o600)
+    assert looked()["secret files"].status == "ok"
+    monkeypatch.setenv("LOCAL_LINE_CHANNEL_TOKEN", TOKEN)
+    assert "secret files" not in looked()
+
+
+def test_who_takes_turns_is_judged(here, monkeypatch):
+    """Several processes on one SQLite file, and requests longer than LINE waits, are warned of."""
+    assert looked()["processing"].status == "ok"
+    monkeypatch.setenv("LOCAL_WORKERS", "2")
+    assert "SQLite" in looked()["processing"].found
+    monkeypatch.setenv("LOCAL_WORKERS", "1")
+    monkeypatch.setenv("LOCAL_PROCESSING", "inline")
+    assert looked()["processing"].status == "warn"
+    monkeypatch.setenv("LOCAL_INLINE_SECONDS", "2")
+    assert looked()["processing"].status == "ok"
 
 
 def test_keys_are_judged(here, monkeypatch):
