@@ -42,6 +42,10 @@ Json = dict[str, Any]
 TINY_BUDGET: Final = 1
 """In bytes: less than any request."""
 
+_LOOKS: Final = 100
+_LOOK_SECONDS: Final = 0.05
+"""How often, and how far apart, to ask whether an answered event is done with."""
+
 USER: Final = line_id("user", 0xC0)
 """The one person of the console; an id of LINE's form that is nobody's."""
 
@@ -104,7 +108,9 @@ class Stage:
             await stack.enter_async_context(self._shadow.over(self._settings))
             stack.push_async_callback(self._stop_worker)
             await self._start_worker()
-            await self._peer.post(self._webhook, self._peer.events.follow(user=USER))
+            follow = self._peer.events.follow(user=USER)
+            self._reply_tokens[follow["replyToken"]] = follow["webhookEventId"]
+            await self._peer.post(self._webhook, follow)
             self._wake()
             self._stack = stack.pop_all()
         return self
@@ -220,6 +226,7 @@ class Stage:
         turn.revisions = (await self._revision(), None)
         status = await self._peer.post(self._webhook, event)
         self._wake()
+        self.news.tell()  # it is in the inbox now
         return "" if status == 200 else words.REFUSED_BY_GATEWAY.format(status=status)
 
     async def _redeliver(self, chosen: int | None) -> str:
@@ -230,6 +237,7 @@ class Stage:
         self.recorder.posted(turn.event_id, kind=turn.kind, said=turn.said)
         await self._peer.post(self._webhook, redelivered(self._events[turn.event_id]))
         self._wake()
+        self.news.tell()
         return words.REDELIVERED.format(deliveries=turn.deliveries, answers=turn.answers)
 
     def _delivered(self, chat: str) -> None:
@@ -252,11 +260,16 @@ class Stage:
         self.news.tell()
 
     async def _look_after(self, event_id: str) -> None:
-        """Note what an answered event did to the revision."""
+        """Note what an answered event did to the revision, and when it is done with."""
         turn = self.recorder.of_event(event_id)
         if turn is not None:
             turn.revisions = (turn.revisions[0], await self._revision())
             self.news.tell()
+        for _ in range(_LOOKS):  # LINE has the answer before the inbox knows that it has
+            if not await self._gateway.inbox.is_open(event_id):
+                break
+            await asyncio.sleep(_LOOK_SECONDS)
+        self.news.tell()
 
     async def _revision(self) -> int:
         return (await self._gateway.store.snapshot(self._owner, now_ms=epoch_ms())).revision

@@ -83,6 +83,17 @@ async def test_a_message_goes_through_the_gateway(client):
     assert (await client.http.get("/api/plot.svg")).headers["content-type"] == "image/svg+xml"
 
 
+async def test_the_status_settles(client):
+    """Once all is answered the inbox shows nothing under way; a page is told without asking anew."""
+    await client.post("/api/say", text="花壇有什麼吃的？")
+    sent = f"{words.INBOX_STATES['sent']} 2"  # the welcome as well
+
+    def settled(state: Json) -> bool:
+        return {"name": "inbox", "label": words.SWITCHES["inbox"], "value": sent} in state["status"]
+
+    await client.until(settled)
+
+
 async def test_the_inbox_keeps_each_event_once(client):
     """Invariant 9: an event that is delivered again, even to another worker, is answered once."""
     await client.post("/api/say", text="花壇有什麼吃的？")
