@@ -295,13 +295,15 @@ class ContextBudgetPlugin(BasePlugin):
                 return None
             return self._stopped(refusal)
 
-        return {
+        callbacks: dict[str, Any] = {
             "before_model_callback": self.before_model_callback,
             "after_model_callback": self.after_model_callback,
             "before_tool_callback": before_tool,
-            "after_tool_callback": after_tool,
             "after_agent_callback": after_agent,
         }
+        if self._release is not None:
+            callbacks["after_tool_callback"] = after_tool
+        return callbacks
 
     async def before_run_callback(
         self, *, invocation_context: InvocationContext

@@ -2,6 +2,7 @@
 
 import json
 import re
+import secrets
 import subprocess
 import sys
 
@@ -27,7 +28,7 @@ def _made(tmp_path_factory):
         return keys[0]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo.secrets, "token_hex", key)
+        patch.setattr(secrets, "token_hex", key)
         assert demo.main(["--out", str(out)]) == 0
     return out, keys[0]
 
