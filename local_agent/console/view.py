@@ -192,8 +192,10 @@ def _backend(turn: Turn) -> Json:
 
 
 def _arrow(revisions: tuple[int | None, int | None]) -> str:
-    before, after = (words.UNKNOWN if one is None else str(one) for one in revisions)
-    return before if before == after else f"{before} → {after}"
+    """Return the revision before an event and, once it was answered with another, after it."""
+    before, after = revisions
+    known = words.UNKNOWN if before is None else str(before)
+    return known if after in {None, before} else f"{known} → {after}"
 
 
 def _facts(rows: list[tuple[str, str]]) -> list[Json]:

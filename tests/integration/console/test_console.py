@@ -84,7 +84,7 @@ async def test_a_message_goes_through_the_gateway(client):
 
 
 async def test_the_status_settles(client):
-    """Once all is answered the inbox shows nothing under way; a page is told without asking anew."""
+    """Once all is answered the inbox shows nothing under way, and a waiting page is told."""
     await client.post("/api/say", text="花壇有什麼吃的？")
     sent = f"{words.INBOX_STATES['sent']} 2"  # the welcome as well
 
