@@ -9,6 +9,7 @@ and its answers) stays with the very parts it had, or leaves whole.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from google.adk.events.event import Event
@@ -169,7 +170,8 @@ def _moved(
         first, *more = sorted({at for (at, _), owner in owners.items() if owner == call})
         responses = events[first].get_function_responses()
         alone = all(owners.get((first, call_key(r))) == call for r in responses)
-        if more or not alone or len(responses) != len(calls):
+        each = Counter(map(call_key, responses)) == Counter(map(call_key, calls))
+        if more or not alone or not each:
             moved.add(call)
     return moved
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from google.adk.events.event import Event
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from callbacks.adk.exchanges import call_key, mended, of_invocation
@@ -59,9 +59,35 @@ def test_every_answer_left_has_its_call_and_every_call_one_answer(events: list[E
     assert still_open <= by_design
 
 
+def test_one_message_with_two_answers_to_one_call_of_two() -> None:
+    """Counts may agree where calls do not: two answers to one call leave the other one open."""
+    whole = mended(
+        [called("A", None, turn="1", waiting=True), answered(None, None, turn="1", value=0)], "root"
+    )
+    assert [call_key(r) for r in whole[1].get_function_responses()] == [("A", None), (None, "look")]
+
+
+def ambiguous(events: list[Event]) -> bool:
+    """Whether a call that waits by design has its id given to another one meanwhile."""
+    waiting: set[object] = set()
+    for event in events:
+        waiting -= {call_key(response) for response in event.get_function_responses()}
+        keys = {call_key(call) for call in event.get_function_calls()}
+        if keys & waiting:
+            return True
+        if event.long_running_tool_ids:
+            waiting |= keys
+    return False
+
+
 @given(HISTORIES)
 def test_mending_twice_changes_nothing_more(events: list[Event]) -> None:
-    """Invariant 12: what is mended is whole; mending it again gives the same contents."""
+    """Invariant 12: what is mended is whole; mending it again gives the same contents.
+
+    Where two calls wait under one id, an answer belongs to the newer one, and a word that the older
+    one is pending would be taken for it: nobody can tell them apart, and nothing is claimed.
+    """
+    assume(not ambiguous(events))
     once = mended(events, "root")
     again = mended(once, "root")
     assert [event.content for event in again] == [event.content for event in once]
