@@ -72,7 +72,7 @@ def _oracle(seed: int, count: int) -> list[tuple[int, int]]:
     """Return HiGHS's uncovered claims and units for problems, from a process of its own."""
     code = f"from benchmarks.evidence.selections import _solve; _solve({seed}, {count})"
     done = subprocess.run(  # noqa: S603 - our own code in our own interpreter
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
     )
     # The solver prints a banner of its own before the last line.
     return [(one, other) for one, other in json.loads(done.stdout.splitlines()[-1])]
@@ -92,7 +92,7 @@ def candidates(number: int) -> dict[str, float]:
     """
     code = f"from benchmarks.evidence.selections import _cost; _cost({number})"
     done = subprocess.run(  # noqa: S603 - our own code in our own interpreter
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
     )
     ms, mb = done.stdout.split()
     return {"ms": float(ms), "mb": float(mb)}

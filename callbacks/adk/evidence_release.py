@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
@@ -93,6 +94,29 @@ class ReleaseGate:
         except Exception as error:  # noqa: BLE001 - a gate that fails is closed, and never raises through ADK
             return turn.refuse(failed(error)).as_llm_response(self._sentence)
 
+    def let_by(self, turn: Turn, event: Event) -> Event | None:
+        """Return what is given out in place of an event; None where it may stay as it is.
+
+        Other plugins and callbacks may answer in after_model before the gate is asked, or change
+        what it let out. So it is looked at once more where an event leaves: text of a model's that
+        the gate did not let out does not.
+        """
+        state = turn.evidence
+        if state is None or state.assembly is None or turn.outer is not None:
+            return None
+        if event.author == "user" or event.content is None or event.content.role == "user":
+            return None
+        parts = event.content.parts or []
+        texts = [part for part in parts if part.text]
+        refused = turn.refusal is not None and event.error_code == turn.refusal.code
+        if not texts or refused or [part.text for part in texts] == [state.released]:
+            return None
+        if event.is_final_response() and not event.partial:
+            turn.refuse(Refusal("ANSWER_NOT_RELEASED", {"reason": "not_judged"}))
+        rest = [part for part in parts if not part.text]
+        content = types.Content(role="model", parts=rest) if rest else None
+        return event.model_copy(update={"content": content})
+
     async def _judge_answer(
         self,
         turn: Turn,
@@ -172,6 +196,7 @@ class ReleaseGate:
         ending: Ending,
     ) -> LlmResponse:
         await self._note(turn, state, judged, ending)
+        state.released = judged.verdict.text
         generation = judged.packet.spec.generation
         told = {"evidence": {"generation": generation, "ending": ending}}
         return response.model_copy(

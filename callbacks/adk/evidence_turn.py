@@ -131,6 +131,7 @@ class TurnEvidence:
         block: The content in which the packet stands.
         request: The request it stands in.
         again: Whether it was put together again for an answer already.
+        released: What the gate let out; None for nothing.
     """
 
     question: Question | None = None
@@ -145,3 +146,4 @@ class TurnEvidence:
     block: types.Content | None = None
     request: LlmRequest | None = None
     again: bool = False
+    released: str | None = None

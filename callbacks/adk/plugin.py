@@ -394,6 +394,8 @@ class ContextBudgetPlugin(BasePlugin):
         """Record the exchange before its final answer leaves; withhold it if that fails."""
         turn = self._keeper.find(invocation_context)
         changed = distrusted(event)
+        if turn is not None and self._release is not None:
+            changed = self._release.let_by(turn, changed or event) or changed
         if turn is None or event.partial or not event.is_final_response():
             return changed
         refusal = await self._keeper.record(turn)

@@ -68,6 +68,20 @@ class Answer(BaseModel):
     conflicts: tuple[Said, ...] = ()
 
 
+ANSWER_FORM = """\
+One JSON object of this form and nothing else:
+{"outcome", "statements", "unknowns", "conflicts"}; each statement: {"claim", "subject", \
+"predicate", "comparator", "value", "unit", "as_of", "polarity", "exceptions", "citations", \
+"outcome", "quote"}.
+outcome: supported, conditional, conflict, unknown, unavailable; comparator: eq, gt, ge, lt, le; \
+polarity: affirmed, denied.
+One statement for each claim of the plan, and for each of its parts; only claim and outcome where \
+it is unknown or unavailable, and the citations as well where it is a conflict.
+citations: the ids of all items that stand in the claim; unknowns and conflicts: all that the plan \
+names; as_of: of the item, where it has one."""
+"""The answer's form in words, for contracts: not every model takes a schema beside tools."""
+
+
 def read_answer(text: str) -> Answer:
     """Read a model's answer.
 

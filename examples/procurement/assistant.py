@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode  # type: ignore[attr-defined]  # its public home
 from google.adk.apps.app import App
 from google.adk.models import BaseLlm
+from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 
@@ -102,6 +103,8 @@ class Assistant:
         person: bool = False,
         first: int = FIRST_NUMBER,
         streaming: bool = False,
+        before: Sequence[BasePlugin] = (),
+        agent: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
         """Wire everything.
@@ -116,7 +119,9 @@ class Assistant:
             person: Whether there is somebody to hand an answer to.
             first: The number before the first generation's.
             streaming: Whether the model's chunks are sent on.
-            options: Whatever else the plugin takes.
+            before: Plugins that come before ours.
+            agent: Whatever else the agent takes.
+            options: Whatever else our plugin takes.
         """
         self._ended: list[Released] = []
         self._sent: list[CountRequest] = []
@@ -166,13 +171,14 @@ class Assistant:
             on_report=self._reports.append,
             **{"schema": SCHEMA, **options},
         )
-        agent = LlmAgent(
+        answering = LlmAgent(
             name="procurement",
             model=model,
             instruction=INSTRUCTION,
             tools=[finance_balance, search_policy, send_file],
+            **(agent or {}),
         )
-        app = App(name=APP, root_agent=agent, plugins=[self._plugin])
+        app = App(name=APP, root_agent=answering, plugins=[*before, self._plugin])
         self._runner = InMemoryRunner(app=app)
 
     async def ask(self, message: str, files: Sequence[str] = ()) -> Asked:

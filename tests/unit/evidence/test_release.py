@@ -1,6 +1,7 @@
 """What is kept of a turn's end, who may open it again, how it is told to others."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,9 +11,10 @@ from callbacks.evidence.assembly import assemble
 from callbacks.evidence.canonical import text_digest
 from callbacks.evidence.comparing import compare_records
 from callbacks.evidence.conflict import Lookup
+from callbacks.evidence.contract import Outcome
 from callbacks.evidence.errors import EvidenceError, RecordMismatch
 from callbacks.evidence.gate import check, check_text
-from callbacks.evidence.item import make_row
+from callbacks.evidence.item import Comparator, Polarity, make_row
 from callbacks.evidence.lifecycle import Stage
 from callbacks.evidence.packet import Notice
 from callbacks.evidence.provenance import prov_json
@@ -20,6 +22,7 @@ from callbacks.evidence.record import blobs, life_of, make_record
 from callbacks.evidence.release import ReleaseNote, make_note
 from callbacks.evidence.renewal import renewal
 from callbacks.evidence.reopening import reopen
+from callbacks.evidence.statements import ANSWER_FORM, Answer, Statement
 from tests.unit.evidence.procurement import (
     BOOK,
     PLAN,
@@ -172,3 +175,11 @@ def test_without_the_extra_provenance_says_so(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "prov.model", None)
     with pytest.raises(EvidenceError):
         prov_json(RECORD)
+
+
+def test_the_form_in_words_names_every_field():
+    """What a contract tells of the answer's form is the form: no field more or less."""
+    named = set(re.findall(r'"(\w+)"', ANSWER_FORM))
+    assert named == set(Answer.model_fields) | set(Statement.model_fields)
+    for word in (*Outcome, *Comparator, *Polarity):
+        assert word.value in ANSWER_FORM
