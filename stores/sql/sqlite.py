@@ -34,6 +34,9 @@ SCANNED_BYTES: Final = 2 * 1024 * 1024
 """Files up to this size together are searched for erased bytes after a forget (2 ms); larger
 ones are not, so that forgetting costs the same however many people there are."""
 
+TRY_AGAIN_SECONDS: Final = 0.001
+"""How long to wait between two tries for the write lock; a transaction takes a few times that."""
+
 _DIALECT: Final = sqlite_dialect.dialect(paramstyle="qmark")
 _SUFFIXES: Final = ("", "-wal", "-journal")
 _REASONS: Final = {
@@ -204,7 +207,7 @@ class SqliteEngine:
                 migrate.upgrade(connection, self._ring)
 
     def _transact(self, work: Callable[[Session], T], driver: sqlite3.Connection) -> T:
-        result, erased = _in_transaction(work, driver)
+        result, erased = _in_transaction(work, driver, self._busy_timeout_ms)
         if erased or self._wal_pending:
             self._wal_pending = self._wal_pending or bool(erased)
             self._empty_wal(driver, wait=bool(erased))
@@ -213,7 +216,7 @@ class SqliteEngine:
     def _erase(
         self, work: Callable[[Session], T], always: bool, driver: sqlite3.Connection
     ) -> tuple[T, tuple[SurfaceCheck, ...]]:
-        result, erased = _in_transaction(work, driver)
+        result, erased = _in_transaction(work, driver, self._busy_timeout_ms)
         if self._path is None or not (erased or always):
             return result, ()
         self._wal_pending = True
@@ -244,12 +247,10 @@ class SqliteEngine:
 
 
 def _in_transaction(
-    work: Callable[[Session], T], driver: sqlite3.Connection
+    work: Callable[[Session], T], driver: sqlite3.Connection, wait_ms: int
 ) -> tuple[T, list[bytes]]:
     session = SqliteSession(driver)
-    # IMMEDIATE: a transaction that reads first and then upgrades its lock fails at once, whatever
-    # the timeout, if another process wrote in between.
-    driver.execute("BEGIN IMMEDIATE")
+    _begin(driver, wait_ms)
     try:
         result = work(session)
         driver.execute("COMMIT")
@@ -257,6 +258,32 @@ def _in_transaction(
         _roll_back(driver)
         raise
     return result, session.erased
+
+
+def _begin(driver: sqlite3.Connection, wait_ms: int) -> None:
+    """Take the write lock, waiting for another process no longer than allowed.
+
+    IMMEDIATE: a transaction that reads first and then upgrades its lock fails at once, whatever the
+    timeout, if another process wrote in between. SQLite's own waiting sleeps up to a tenth of a
+    second between two tries, so beside a process that writes all the time it comes too late again
+    and again (benchmarks/RESULTS.md).
+    """
+    deadline = time.monotonic() + wait_ms / 1000
+    driver.execute("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            try:
+                driver.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                    raise
+                if time.monotonic() > deadline:
+                    raise
+            else:
+                return
+            time.sleep(TRY_AGAIN_SECONDS)
+    finally:
+        driver.execute(f"PRAGMA busy_timeout = {wait_ms}")
 
 
 def _roll_back(driver: sqlite3.Connection) -> None:
