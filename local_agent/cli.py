@@ -72,6 +72,7 @@ def command() -> None:
       local-agent settings                what is set, and by which variable
       local-agent doctor                  is everything there, and does it work?
       local-agent privacy --help          what is held of a person: show, export, forget, erase
+      local-agent evidence --help         what an answer was made of: show, diff, replay
       local-agent keys rotate             lock remembered values by the newest key
 
     Errors are one sentence and a code on stderr. Exit status: 0 done, 1 failed,
