@@ -119,7 +119,7 @@ class Stage:
         """Stop the worker first, then what it talks to."""
         self.news.close()
         await self._stop_worker()
-        await asyncio.gather(*self._looking)
+        await asyncio.gather(*self._looking, return_exceptions=True)  # nothing is shown any more
         await self._stack.aclose()
 
     async def say(self, text: str) -> str:

@@ -173,3 +173,26 @@ def test_redelivery_and_a_restarted_worker(visit):
     # The first answer, and one for each event after it: the redelivered ones have no second.
     assert visit.answers.count() == answers + 2
     expect(visit.status("inbox")).not_to_contain_text(words.INBOX_STATES["waiting"])
+
+
+def test_what_is_typed_stays_text(visit):
+    """Markup that somebody types is shown as they typed it, on the left and on the right."""
+    markup = "<img src=x onerror=alert(1)>花壇<script>alert(2)</script>"
+    visit.say(markup)
+    visit.chosen("花壇", words.STATES["answered"])
+    expect(visit.log.locator(".mine").last).to_have_text(markup)
+    expect(visit.layer("newest")).to_contain_text(markup)
+    visit.exact()
+    expect(visit.page.locator("#log img, #turn img, #exact img, main script")).to_have_count(0)
+
+
+def test_two_pages_show_the_same(visit):
+    """A second page of the same console sees what is said on the first, and the other way round."""
+    other = visit.page.context.new_page()
+    other.goto(visit.page.url)
+    visit.say(FIVE[0])
+    expect(other.locator("#turns [aria-checked=true]")).to_contain_text(FIVE[0])
+    other.fill("#message", FIVE[1])
+    other.press("#message", "Enter")
+    visit.chosen(FIVE[1], words.STATES["answered"])
+    other.close()
