@@ -225,11 +225,15 @@ class Inbox(Protocol):
     async def spend(self, person: str, *, day: str, most: int) -> bool:
         """Take one of a person's turns of that day (an ISO date); False if they are used up."""
 
-    async def leave(self, person: str, *, due_at_ms: int) -> None:
-        """Note that a person is to be erased then."""
+    async def leave(self, person: str, *, said_at_ms: int, due_at_ms: int) -> None:
+        """Note that a person who left at ``said_at_ms`` is to be erased at ``due_at_ms``.
 
-    async def stay(self, person: str) -> None:
-        """Take that back."""
+        Of leaving and staying what was said later holds, in whatever order it is told: a
+        redelivered leave from before a stay changes nothing.
+        """
+
+    async def stay(self, person: str, *, said_at_ms: int) -> None:
+        """Note that a person came back at ``said_at_ms``; kept for ``KEPT_MS``."""
 
     async def leavers(self, *, now_ms: int, most: int = 100) -> list[Owner]:
         """Return who is due to be erased; erasing them takes them off."""

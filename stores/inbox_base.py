@@ -239,14 +239,16 @@ class InboxBase:
             raise InvalidInput(field="day")
         return most > 0 and await self._spend(person, day, most)
 
-    async def leave(self, person: str, *, due_at_ms: int) -> None:
-        """Note that a person is to be erased then."""
+    async def leave(self, person: str, *, said_at_ms: int, due_at_ms: int) -> None:
+        """Note that a person who left at ``said_at_ms`` is to be erased at ``due_at_ms``."""
         checks.identifier(person, "person", PERSON_MAX)
-        await self._leave(person, checks.whole(due_at_ms, "due_at_ms"))
+        checks.whole(said_at_ms, "said_at_ms")
+        await self._leave(person, said_at_ms, checks.whole(due_at_ms, "due_at_ms"))
 
-    async def stay(self, person: str) -> None:
-        """Take that back."""
-        await self._leave(checks.identifier(person, "person", PERSON_MAX), None)
+    async def stay(self, person: str, *, said_at_ms: int) -> None:
+        """Note that a person came back at ``said_at_ms``."""
+        checks.identifier(person, "person", PERSON_MAX)
+        await self._leave(person, checks.whole(said_at_ms, "said_at_ms"), None)
 
     async def leavers(self, *, now_ms: int, most: int = 100) -> list[Owner]:
         """Return who is due to be erased; erasing them takes them off."""
@@ -317,7 +319,7 @@ class InboxBase:
     async def _spend(self, person: str, day: str, most: int) -> bool:
         raise NotImplementedError
 
-    async def _leave(self, person: str, due_at_ms: int | None) -> None:
+    async def _leave(self, person: str, said_at_ms: int, due_at_ms: int | None) -> None:
         raise NotImplementedError
 
     async def _leavers(self, now_ms: int, most: int) -> list[str]:

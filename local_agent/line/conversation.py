@@ -85,10 +85,11 @@ class Conversation:
         if person is None or incoming.source != "user":
             return None
         if incoming.kind == "follow":
-            await self.inbox.stay(person)
+            await self.inbox.stay(person, said_at_ms=incoming.said_at_ms)
             return said(words.WELCOME, help_below=True)
         days = self.settings.unfollow_days
-        await self.inbox.leave(person, due_at_ms=self.clock() + days * _DAY_MS)
+        due_at_ms = self.clock() + days * _DAY_MS
+        await self.inbox.leave(person, said_at_ms=incoming.said_at_ms, due_at_ms=due_at_ms)
         return None
 
     async def _called(self, incoming: Incoming) -> bool:

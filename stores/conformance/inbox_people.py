@@ -22,7 +22,7 @@ from stores.conformance.scenario import (
     write,
 )
 from stores.errors import InvalidInput, StoreKeyMissing
-from stores.inbox import BODY_MAX_BYTES, Arrival, LeaseLost, State
+from stores.inbox import BODY_MAX_BYTES, KEPT_MS, Arrival, LeaseLost, State
 from stores.ledger import KeyRotation
 from stores.records import Owner
 
@@ -132,7 +132,7 @@ class InboxPeopleSuite(Suite):
         await answer(inbox, await take(inbox, chat="c2"), sent=("m",))
         at_it = await take(inbox, chat="club")
         await inbox.spend("ann", day="2026-01-01", most=1)
-        await inbox.leave("ann", due_at_ms=NOW)
+        await inbox.leave("ann", said_at_ms=NOW, due_at_ms=NOW)
         assert (await store.inspect(ANN, now_ms=NOW)).open_events == 2
         result = await store.erase(ANN, now_ms=NOW + 5)
         assert result.complete
@@ -169,7 +169,7 @@ class InboxPeopleSuite(Suite):
         for inbox in (town, city):
             assert await inbox.accept((arrival("e1", message="m1"),), now_ms=NOW) == 1
             assert await inbox.spend("ann", day="2026-01-01", most=1)
-            await inbox.leave("ann", due_at_ms=NOW)
+            await inbox.leave("ann", said_at_ms=NOW, due_at_ms=NOW)
         claim = await take(town)
         await answer(town, claim, sent=("m",))
         assert not await city.is_ours("ann's", "m")
@@ -208,17 +208,42 @@ class InboxPeopleSuite(Suite):
     async def test_who_left_is_due_some_day(self, store: Any) -> None:
         """A person who left is due from the day that was named, unless they came back."""
         inbox = store.inbox("town")
-        await inbox.leave("ann", due_at_ms=NOW + 10)
-        await inbox.leave("ben", due_at_ms=NOW + 5)
-        await inbox.leave("cat", due_at_ms=NOW)
-        await inbox.leave("cat", due_at_ms=NOW + 20)
+        await inbox.leave("ann", said_at_ms=NOW, due_at_ms=NOW + 10)
+        await inbox.leave("ben", said_at_ms=NOW, due_at_ms=NOW + 5)
+        await inbox.leave("cat", said_at_ms=NOW, due_at_ms=NOW)
+        await inbox.leave("cat", said_at_ms=NOW + 1, due_at_ms=NOW + 20)
         assert await inbox.leavers(now_ms=NOW + 4) == []
         assert await inbox.leavers(now_ms=NOW + 10) == [BEN, ANN]
         assert await inbox.leavers(now_ms=NOW + 10, most=1) == [BEN]
-        await inbox.stay("ben")
-        await inbox.stay("nobody")
+        await inbox.stay("ben", said_at_ms=NOW + 1)
+        await inbox.stay("nobody", said_at_ms=NOW)
         assert await inbox.leavers(now_ms=NOW + 10) == [ANN]
         assert await inbox.leavers(now_ms=NOW + 20) == [ANN, Owner(tenant="town", person="cat")]
+
+    @scenario
+    async def test_the_later_word_holds(self, store: Any) -> None:
+        """Leaving and coming back, told late or twice, end as they were said (8, 9)."""
+        inbox = store.inbox("town")
+        for stay_first in (False, True):
+            for said_at_ms, due in ((NOW, False), (NOW + 1, False), (NOW + 2, True)):
+                await inbox.leave("ann", said_at_ms=NOW - 9, due_at_ms=NOW)
+                left = inbox.leave("ann", said_at_ms=said_at_ms, due_at_ms=NOW)
+                came = inbox.stay("ann", said_at_ms=NOW + 1)
+                for call in (came, left) if stay_first else (left, came):
+                    await call
+                await inbox.leave("ann", said_at_ms=NOW - 9, due_at_ms=NOW)
+                assert await inbox.leavers(now_ms=NOW) == ([ANN] if due else [])
+                await store.erase(ANN, now_ms=NOW)
+                assert await inbox.leavers(now_ms=NOW) == []
+        # A redelivery comes as long as ids are kept; then who stayed is no news any more.
+        await inbox.stay("ann", said_at_ms=NOW + 1)
+        await inbox.leave("ben", said_at_ms=NOW, due_at_ms=NOW)
+        await inbox.purge(now_ms=NOW + KEPT_MS)
+        await inbox.leave("ann", said_at_ms=NOW, due_at_ms=NOW)
+        assert await inbox.leavers(now_ms=NOW) == [BEN]
+        await inbox.purge(now_ms=NOW + KEPT_MS + 1)
+        await inbox.leave("ann", said_at_ms=NOW, due_at_ms=NOW)
+        assert set(await inbox.leavers(now_ms=NOW)) == {ANN, BEN}
 
     def test_without_a_ring_nothing_is_kept(self, store_url: str) -> None:
         """Messages are never kept unsealed: without a store key they are refused by a code (4)."""
@@ -299,8 +324,8 @@ class InboxPeopleSuite(Suite):
                 inbox.is_ours("c", no),
                 inbox.spend(no, day="2026-01-01", most=1),
                 inbox.spend("ann", day=no, most=1),
-                inbox.leave(no, due_at_ms=NOW),
-                inbox.stay(no),
+                inbox.leave(no, said_at_ms=NOW, due_at_ms=NOW),
+                inbox.stay(no, said_at_ms=NOW),
                 inbox.requeue(no, now_ms=NOW),
                 inbox.letters(no),
                 inbox.accept((no,), now_ms=NOW),
@@ -327,7 +352,9 @@ class InboxPeopleSuite(Suite):
                 inbox.release(claim, now_ms=NOW, retry_at_ms=NOW, most_attempts=no),
                 inbox.unsend("m", now_ms=no),
                 inbox.spend("ann", day="2026-01-01", most=no),
-                inbox.leave("ann", due_at_ms=no),
+                inbox.leave("ann", said_at_ms=NOW, due_at_ms=no),
+                inbox.leave("ann", said_at_ms=no, due_at_ms=NOW),
+                inbox.stay("ann", said_at_ms=no),
                 inbox.leavers(now_ms=no),
                 inbox.letters(State.DEAD, most=no),
                 inbox.purge(now_ms=no),

@@ -218,14 +218,20 @@ class FirestoreInbox(InboxBase):
 
         return await self._documents.upsert("store_quota", person, work)
 
-    async def _leave(self, person: str, due_at_ms: int | None) -> None:
-        if due_at_ms is None:
-            batch = self._documents.base.batch()
-            batch.delete(self._documents.document("store_leavers", person))
-            await self._documents.base.commit(batch)
-        else:
-            told = {"due_at_ms": due_at_ms}
-            await self._documents.upsert("store_leavers", person, lambda _: told)
+    async def _leave(self, person: str, said_at_ms: int, due_at_ms: int | None) -> None:
+        told = {
+            "said_at_ms": said_at_ms,
+            "due_at_ms": due_at_ms,
+            "drop_at_ms": said_at_ms + KEPT_MS if due_at_ms is None else None,
+        }
+
+        def work(before: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+            known = -1 if before is None else int(before["said_at_ms"])
+            # Said at the same time, staying holds: nobody is erased by a doubt.
+            later = said_at_ms > known or (said_at_ms == known and due_at_ms is None)
+            return told if later else None
+
+        await self._documents.upsert("store_leavers", person, work)
 
     async def _leavers(self, now_ms: int, most: int) -> list[str]:
         found = self._documents.query("store_leavers", "due_at_ms", "<=", now_ms, most=most)
@@ -265,6 +271,7 @@ class FirestoreInbox(InboxBase):
     async def _purge(self, now_ms: int) -> int:
         before_ms = now_ms - KEPT_MS
         await self._documents.drop_old("store_sent", "at_ms", "<=", before_ms, PURGED_AT_ONCE)
+        await self._documents.drop_old("store_leavers", "drop_at_ms", "<=", now_ms, PURGED_AT_ONCE)
         if before_ms > 0:
             day = datetime.fromtimestamp(before_ms / 1000, tz=UTC).date().isoformat()
             await self._documents.drop_old("store_quota", "day", "<", day, PURGED_AT_ONCE)

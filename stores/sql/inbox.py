@@ -102,11 +102,9 @@ class SqlInbox(InboxBase):
     async def _spend(self, person: str, day: str, most: int) -> bool:
         return bool(await self._write(statements.SPEND, person=person, day=day, most=most))
 
-    async def _leave(self, person: str, due_at_ms: int | None) -> None:
-        if due_at_ms is None:
-            await self._write(statements.DROP_LEAVER, person=person)
-        else:
-            await self._write(statements.LEAVE, person=person, due_at_ms=due_at_ms)
+    async def _leave(self, person: str, said_at_ms: int, due_at_ms: int | None) -> None:
+        statement = statements.STAY if due_at_ms is None else statements.LEAVE
+        await self._write(statement, person=person, said_at_ms=said_at_ms, due_at_ms=due_at_ms)
 
     async def _leavers(self, now_ms: int, most: int) -> list[str]:
         found = await self._read(statements.LEAVERS, now_ms=now_ms, most=most)

@@ -341,6 +341,7 @@ def purge(session: Session, tenant: str, *, now_ms: int) -> int:
         [{"tenant": tenant, "of_chat": chat, "before_ms": before_ms} for chat in sorted(chats)],
     )
     session.rows(statements.PURGE_SENT, tenant=tenant, before_ms=before_ms)
+    session.rows(statements.PURGE_STAYED, tenant=tenant, before_ms=before_ms)
     if before_ms > 0:
         day = datetime.fromtimestamp(before_ms / 1000, tz=UTC).date().isoformat()
         session.rows(statements.PURGE_QUOTA, tenant=tenant, before_day=day)

@@ -301,13 +301,26 @@ SPEND: Final = Prepared(
     ).returning(quota.c.used)
 )
 _leaver = insert(leavers).values(
-    tenant=bindparam("tenant"), person=bindparam("person"), due_at_ms=bindparam("due_at_ms")
+    tenant=bindparam("tenant"),
+    person=bindparam("person"),
+    said_at_ms=bindparam("said_at_ms"),
+    due_at_ms=bindparam("due_at_ms"),
 )
+_told_anew: Final[dict[str, Any]] = {
+    "index_elements": ["tenant", "person"],
+    "set_": {name: _leaver.excluded[name] for name in ("said_at_ms", "due_at_ms")},
+}
 LEAVE: Final = Prepared(
     _leaver.on_conflict_do_update(
-        index_elements=["tenant", "person"], set_={"due_at_ms": _leaver.excluded.due_at_ms}
+        **_told_anew, where=leavers.c.said_at_ms < _leaver.excluded.said_at_ms
     )
 )
+STAY: Final = Prepared(
+    _leaver.on_conflict_do_update(
+        **_told_anew, where=leavers.c.said_at_ms <= _leaver.excluded.said_at_ms
+    )
+)
+"""Said at the same time, staying holds: nobody is erased by a doubt."""
 LEAVERS: Final = Prepared(
     select(leavers.c.person)
     .where(_in_tenant(leavers), leavers.c.due_at_ms <= bindparam("now_ms"))
@@ -379,6 +392,14 @@ PURGE_SENT: Final = Prepared(
 )
 PURGE_QUOTA: Final = Prepared(
     delete(quota).where(_in_tenant(quota), quota.c.day < bindparam("before_day"))
+)
+
+PURGE_STAYED: Final = Prepared(
+    delete(leavers).where(
+        _in_tenant(leavers),
+        leavers.c.due_at_ms.is_(None),
+        leavers.c.said_at_ms <= bindparam("before_ms"),
+    )
 )
 
 # rotation of the key ring

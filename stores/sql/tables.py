@@ -285,7 +285,8 @@ leavers = Table(
     "store_leavers",
     metadata,
     *_owner(),
-    Column("due_at_ms", BigInteger, nullable=False),
+    Column("said_at_ms", BigInteger, nullable=False),
+    Column("due_at_ms", BigInteger),
     sqlite_with_rowid=False,
 )
 Index("store_leavers_due", leavers.c.tenant, leavers.c.due_at_ms)

@@ -80,7 +80,8 @@ def upgrade() -> None:
         "store_leavers",
         sa.Column("tenant", sa.String(128), primary_key=True),
         sa.Column("person", sa.String(256), primary_key=True),
-        sa.Column("due_at_ms", sa.BigInteger, nullable=False),
+        sa.Column("said_at_ms", sa.BigInteger, nullable=False),
+        sa.Column("due_at_ms", sa.BigInteger),
         sqlite_with_rowid=False,
     )
     _index("leavers", "due", ["tenant", "due_at_ms"])
