@@ -8,7 +8,7 @@ import selectors
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,16 +38,29 @@ class Running:
 
 
 @contextmanager
-def console(temporary: Path, *arguments: str) -> Iterator[Running]:
+def console(
+    temporary: Path,
+    *arguments: str,
+    command: Sequence[str] = (sys.executable, "-m", "local_agent.cli"),
+    cwd: Path | None = None,
+) -> Iterator[Running]:
     """Start the console, with its temporary folder in this one.
+
+    Args:
+        temporary: Where it makes its folder.
+        arguments: What the command gets.
+        command: Another `local-agent` than the checkout's.
+        cwd: Where it is started.
 
     Raises:
         TimeoutError: It does not listen in time.
     """
-    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1"}
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment = {**own, "TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "local_agent.cli", "console", *arguments],
+        [*command, "console", *arguments],
         env=environment,
+        cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
