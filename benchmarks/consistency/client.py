@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import Any, Final, cast
 
 from google.adk.events.event_actions import EventActions
+from google.adk.tools.base_tool import BaseTool
 
 from benchmarks.consistency.history import Log, Recorder
 from callbacks.adk.injection import Preference
@@ -136,6 +137,7 @@ class Client:
             clock=self._now,
             on_report=None,
         )
+        self._tool = _Search()
         self._calls = ToolCalls(
             keeper=self._keeper,
             preferences=[DRINK],
@@ -187,23 +189,26 @@ class Client:
             run_config=None,
             owner=owner,
         )
-        tool_context: Any = SimpleNamespace(
-            _invocation_context=context,
-            function_call_id=event,
-            actions=EventActions(),
-        )
+        work = _Work(context, event)
         invocation = cast("Any", context)
         arguments: dict[str, Any] = {"area": self._chance.choice(AREAS)}
+        running: asyncio.Task[Any] | None = None
         try:
             turn = await self._keeper.open(invocation)
             await self._pause()
-            if await self._calls.before(TOOL, arguments, tool_context) is not None:
+            if await self._calls.before(self._tool, cast("Any", work)) is not None:
                 return
-            await self._pause()  # the tool at work
-            result = {"found": arguments.get("drink")}
+            await self._pause()
+            running = asyncio.create_task(
+                self._tool.run_async(args=arguments, tool_context=cast("Any", work))
+            )
+            done = asyncio.create_task(work.done.wait())
+            await asyncio.wait({running, done}, return_when=asyncio.FIRST_COMPLETED)
+            done.cancel()
 
             async def hand_out() -> object | None:
-                await self._calls.after(TOOL, arguments, tool_context, result)
+                work.may_return.set()
+                await running
                 return turn.report.private_results or None
 
             await self._store.released(owner, turn.revision, hand_out())
@@ -214,6 +219,8 @@ class Client:
                 turn.generation = max(turn.generation - 1, 0)
                 await self._keeper.record(turn)
         finally:
+            if running is not None:
+                running.cancel()
             self._keeper.close(invocation)
 
     async def _propose(self, owner: Owner) -> None:
@@ -263,6 +270,28 @@ class Client:
 
     async def _pause(self) -> None:
         await asyncio.sleep(self._chance.choice((0, 0, 0.001, 0.004)))
+
+
+class _Work:
+    """A call's context, with the moments at which the tool is done and its result may go out."""
+
+    def __init__(self, invocation: object, call: str) -> None:
+        self._invocation_context = invocation
+        self.function_call_id = call
+        self.actions = EventActions()
+        self.done, self.may_return = asyncio.Event(), asyncio.Event()
+
+
+class _Search(BaseTool):
+    """The tool, which holds its result back until the client says that it is handed out."""
+
+    def __init__(self) -> None:
+        super().__init__(name=TOOL, description="Finds places.")
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
+        tool_context.done.set()
+        await tool_context.may_return.wait()
+        return {"found": args.get("drink")}
 
 
 def _project(arguments: Any, _: Any) -> Projection:

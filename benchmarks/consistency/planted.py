@@ -23,19 +23,19 @@ _after_a_tool: ContextVar[bool] = ContextVar("after_a_tool", default=False)
 
 def gate_after_the_tool() -> Undo:
     """What a tool made of a remembered value is handed out without asking once more."""
-    after, preferences = ToolCalls.after, TurnKeeper.preferences
+    run, preferences = ToolCalls._run, TurnKeeper.preferences  # noqa: SLF001 - what is taken out is inside
 
     async def unguarded(self: ToolCalls, *arguments: Any) -> Any:
         token = _after_a_tool.set(True)
         try:
-            return await after(self, *arguments)
+            return await run(self, *arguments)
         finally:
             _after_a_tool.reset(token)
 
     async def unasked(self: TurnKeeper, turn: Any) -> Any:
         return None if _after_a_tool.get() else await preferences(self, turn)
 
-    return _set((ToolCalls, "after", unguarded), (TurnKeeper, "preferences", unasked))
+    return _set((ToolCalls, "_run", unguarded), (TurnKeeper, "preferences", unasked))
 
 
 def generation_check() -> Undo:
