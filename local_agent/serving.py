@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -206,8 +207,11 @@ def _ready_to_serve(settings: Settings) -> None:
     """Say what is missing before anything is started: one sentence, and no traceback.
 
     Raises:
+        click.UsageError: What the extra brings is not installed.
         SettingsError: A setting that LINE needs is not set.
     """
+    if any(find_spec(name) is None for name in ("linebot", "fastapi", "uvicorn")):
+        raise click.UsageError("This needs the extra: pip install 'local-agent[line]'.")
     from local_agent import logs  # noqa: PLC0415 - see the module of the command
     from local_agent.settings import check_line  # noqa: PLC0415 - imports pydantic
 
