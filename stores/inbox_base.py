@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -32,8 +33,20 @@ CLAIMED_AT_ONCE: Final = 1_000
 NOT_OPENED: Final = "STORE_KEY_MISSING"
 """Why an event is among the dead whose body no key of the ring opens."""
 
+_PLACES: Final = itertools.count()
+"""Tells events apart that this process accepted in one millisecond, in whatever batches."""
+
 Part = Literal["body", "plan"]
 _LABEL: Final = "stores.inbox.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """An arrival to be stored: its place among others of one moment, and its sealed body."""
+
+    arrival: Arrival
+    place: int
+    body: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +100,11 @@ class InboxBase:
             raise InvalidInput(field="arrivals", most=ACCEPTED_AT_ONCE)
         if not arrivals:
             return 0
-        bodies = [self._seal(one.event_id, "body", one.body) for one in arrivals]
-        return await self._accept(list(zip(arrivals, bodies, strict=True)), now_ms)
+        sealed = [
+            Sealed(one, next(_PLACES), self._seal(one.event_id, "body", one.body))
+            for one in arrivals
+        ]
+        return await self._accept(sealed, now_ms)
 
     async def claim(
         self, worker: str, *, now_ms: int, lease_ms: int, most: int = 1, chat: str | None = None
@@ -277,7 +293,7 @@ class InboxBase:
 
     # what a backend does
 
-    async def _accept(self, sealed: Sequence[tuple[Arrival, bytes]], now_ms: int) -> int:
+    async def _accept(self, sealed: Sequence[Sealed], now_ms: int) -> int:
         raise NotImplementedError
 
     async def _claim(

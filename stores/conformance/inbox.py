@@ -111,13 +111,14 @@ class InboxSuite(Suite):
             ),
             now_ms=NOW,
         )
+        await inbox.accept((arrival("b", said_at_ms=NOW - 1),), now_ms=NOW)
         await inbox.accept((arrival("a", said_at_ms=NOW - 1),), now_ms=NOW + 1)
         seen = []
-        for _ in range(4):
+        for _ in range(5):
             claim = await take(inbox, now_ms=NOW + 1)
             seen.append((claim.event_id, claim.body))
             await answer(inbox, claim, NOW + 1)
-        assert seen == [(name, f"the body of {name}".encode()) for name in "yzxa"]
+        assert seen == [(name, f"the body of {name}".encode()) for name in "yzxba"]
         assert await nothing(inbox, NOW + 1)
 
     @scenario

@@ -26,7 +26,7 @@ from stores.inbox import (
     Letter,
     State,
 )
-from stores.inbox_base import Ended, InboxBase, Part, Taken
+from stores.inbox_base import Ended, InboxBase, Part, Sealed, Taken
 from stores.records import Owner
 from stores.sealing import KeyRing
 
@@ -42,17 +42,17 @@ class FirestoreInbox(InboxBase):
         super().__init__(tenant, ring)
         self._documents = InboxDocuments(documents, tenant)
 
-    async def _accept(self, sealed: Sequence[tuple[Arrival, bytes]], now_ms: int) -> int:
+    async def _accept(self, sealed: Sequence[Sealed], now_ms: int) -> int:
         async def attempt() -> int:
             room = await self._documents.read(
-                (one.chat for one, _ in sealed), (one.event_id for one, _ in sealed)
+                (one.arrival.chat for one in sealed), (one.arrival.event_id for one in sealed)
             )
             new = 0
-            for place, (one, body) in enumerate(sealed):
-                if one.event_id not in room.events:
-                    event = _event_of(one, body, place, now_ms)
-                    room.events[one.event_id] = event
-                    room.chat(one.chat).add(event, now_ms)
+            for one in sealed:
+                if one.arrival.event_id not in room.events:
+                    event = _event_of(one, now_ms)
+                    room.events[event.event_id] = event
+                    room.chat(event.chat).add(event, now_ms)
                     new += 1
             batch = self._documents.base.batch()
             room.put(batch)
@@ -326,18 +326,18 @@ def _change(room: Room, claim: Claim, now_ms: int, work: Callable[[Chat, Event],
     return False
 
 
-def _event_of(one: Arrival, body: bytes, place: int, now_ms: int) -> Event:
+def _event_of(one: Sealed, now_ms: int) -> Event:
     event = Event(
-        event_id=one.event_id,
-        chat=one.chat,
-        person=one.person,
-        message=one.message,
-        said_at_ms=one.said_at_ms,
+        event_id=one.arrival.event_id,
+        chat=one.arrival.chat,
+        person=one.arrival.person,
+        message=one.arrival.message,
+        said_at_ms=one.arrival.said_at_ms,
         arrived_at_ms=now_ms,
-        place=place,
+        place=one.place,
         changed_at_ms=now_ms,
         state=State.WAITING.value,
-        body=body,
+        body=one.body,
     )
     event.move(State.WAITING.value, now_ms)
     return event

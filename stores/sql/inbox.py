@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from stores.inbox import OPEN, Append, Arrival, Claim, Letter, State
-from stores.inbox_base import Ended, InboxBase, Taken
+from stores.inbox_base import Ended, InboxBase, Sealed, Taken
 from stores.records import Owner
 from stores.sealing import KeyRing
 from stores.sql import inbox_acts as acts
@@ -29,7 +29,7 @@ class SqlInbox(InboxBase):
         super().__init__(tenant, ring)
         self._engine = engine
 
-    async def _accept(self, sealed: Sequence[tuple[Arrival, bytes]], now_ms: int) -> int:
+    async def _accept(self, sealed: Sequence[Sealed], now_ms: int) -> int:
         return await self._engine.write(
             self.tenant, partial(acts.accept, tenant=self.tenant, sealed=sealed, now_ms=now_ms)
         )

@@ -18,7 +18,7 @@ from stores.inbox import (
     Claim,
     State,
 )
-from stores.inbox_base import Ended, Part, Taken, bound_to
+from stores.inbox_base import Ended, Part, Sealed, Taken, bound_to
 from stores.records import Owner
 from stores.sealing import KeyRing
 from stores.sql import inbox_statements as statements
@@ -26,23 +26,21 @@ from stores.sql import people
 from stores.sql.session import Prepared, Row, Session
 
 
-def accept(
-    session: Session, tenant: str, sealed: Sequence[tuple[Arrival, bytes]], *, now_ms: int
-) -> int:
+def accept(session: Session, tenant: str, sealed: Sequence[Sealed], *, now_ms: int) -> int:
     """Add events that are new and wake their chats; return how many."""
     rows: list[dict[str, Any]] = [
         {
             "tenant": tenant,
             "now_ms": now_ms,
-            "place": place,
-            "event_id": one.event_id,
-            "chat": one.chat,
-            "person": one.person,
-            "message": one.message,
-            "said_at_ms": one.said_at_ms,
-            "body": body,
+            "place": one.place,
+            "event_id": one.arrival.event_id,
+            "chat": one.arrival.chat,
+            "person": one.arrival.person,
+            "message": one.arrival.message,
+            "said_at_ms": one.arrival.said_at_ms,
+            "body": one.body,
         }
-        for place, (one, body) in enumerate(sealed)
+        for one in sealed
     ]
     # In one order everywhere, so that two gateways with the same events wait and do not deadlock.
     new = session.many(statements.ADD, sorted(rows, key=lambda row: str(row["event_id"])))

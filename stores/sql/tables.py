@@ -203,7 +203,7 @@ inbox = Table(
     Column("message", String(128)),
     Column("said_at_ms", BigInteger, nullable=False),
     Column("arrived_at_ms", BigInteger, nullable=False),
-    Column("place", Integer, nullable=False),
+    Column("place", BigInteger, nullable=False),
     Column("changed_at_ms", BigInteger, nullable=False),
     Column("state", String(16), nullable=False),
     Column("attempts", BigInteger, nullable=False),

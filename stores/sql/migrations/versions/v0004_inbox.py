@@ -28,7 +28,7 @@ def upgrade() -> None:
         sa.Column("message", sa.String(128)),
         sa.Column("said_at_ms", sa.BigInteger, nullable=False),
         sa.Column("arrived_at_ms", sa.BigInteger, nullable=False),
-        sa.Column("place", sa.Integer, nullable=False),
+        sa.Column("place", sa.BigInteger, nullable=False),
         sa.Column("changed_at_ms", sa.BigInteger, nullable=False),
         sa.Column("state", sa.String(16), nullable=False),
         sa.Column("attempts", sa.BigInteger, nullable=False),
