@@ -30,8 +30,6 @@ from stores.sealing import KeyRing
 
 PERSON_MAX: Final = 256
 CLAIMED_AT_ONCE: Final = 1_000
-NOT_OPENED: Final = "STORE_KEY_MISSING"
-"""Why an event is among the dead whose body no key of the ring opens."""
 
 _PLACES: Final = itertools.count()
 """Tells events apart that this process accepted in one millisecond, in whatever batches."""
@@ -122,9 +120,9 @@ class InboxBase:
         for one in await self._claim(worker, now_ms, until_ms, most, chat):
             try:
                 claims.append(self._opened(one, worker))
-            except (StoreKeyMissing, StoreUnavailable):
+            except (StoreKeyMissing, StoreUnavailable) as error:
                 closed = self._told(one, worker, body=b"", plan=None, held=())
-                await self._release(closed, now_ms, now_ms, NOT_OPENED, dead=True)
+                await self._release(closed, now_ms, now_ms, error.error_code, dead=True)
         return claims
 
     async def extend(self, claim: Claim, *, now_ms: int, lease_ms: int) -> None:
