@@ -17,7 +17,8 @@ from stores.errors import InvalidInput, StoreUnavailable, UnsupportedStoreUrl
 from stores.sealing import KeyRing
 from stores.sql.engine import Engine
 from stores.sql.sqlite import SqliteEngine, Synchronous
-from stores.sql.store import POLICY_VERSION, SqlStore
+from stores.sql.store import SqlStore
+from stores.store_base import POLICY_VERSION
 from stores.whole import WholeStore
 
 if TYPE_CHECKING:

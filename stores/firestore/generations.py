@@ -25,6 +25,7 @@ from stores.generations import (
 )
 from stores.records import Owner
 from stores.sealing import SALT_BYTES, KeyRing
+from stores.store_base import check_owner
 
 
 class GenerationsOnFirestore:
@@ -49,7 +50,7 @@ class GenerationsOnFirestore:
             InvalidInput: There is another record of this id, or it is too large.
             StoreKeyMissing: The ring has not the key that sealing takes.
         """
-        _check_owner(owner)
+        check_owner(owner)
         packed = sealed.pack(check(generation).originals)
         work = partial(
             keep,
@@ -81,7 +82,7 @@ class GenerationsOnFirestore:
 
     async def generations(self, owner: Owner, *, now_ms: int) -> tuple[GenerationHeld, ...]:
         """Return what is kept, the oldest first."""
-        _check_owner(owner)
+        check_owner(owner)
         checks.whole(now_ms, "now_ms")
         person, _ = await self._documents.read(owner, ("generations",))
         return held(person, now_ms)
@@ -89,7 +90,7 @@ class GenerationsOnFirestore:
     async def _part(
         self, owner: Owner, generation_id: str, part: Part, now_ms: int
     ) -> bytes | None:
-        _check_owner(owner)
+        check_owner(owner)
         check_id(generation_id)
         checks.whole(now_ms, "now_ms")
         person, _ = await self._documents.read(owner, ("data_key", "generations"))
@@ -167,9 +168,3 @@ def held(person: Person, now_ms: int) -> tuple[GenerationHeld, ...]:
         if one.expires_at_ms > now_ms
     ]
     return tuple(sorted(found, key=lambda one: (one.made_at_ms, one.id)))
-
-
-def _check_owner(owner: Owner) -> None:
-    """Refuse work for nobody: without an owner there is no document (invariant 11)."""
-    if not isinstance(owner, Owner):
-        raise InvalidInput(field="owner")

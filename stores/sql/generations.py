@@ -25,6 +25,7 @@ from stores.sql import people
 from stores.sql.engine import Engine
 from stores.sql.safe import Safe
 from stores.sql.session import Prepared, Session
+from stores.store_base import check_owner
 
 _PARTS: Mapping[Part, Prepared] = {
     "record": statements.RECORD,
@@ -54,7 +55,7 @@ class GenerationsOverSql:
             InvalidInput: There is another record of this id, or it is too large.
             StoreKeyMissing: The ring has not the key that sealing takes.
         """
-        _check_owner(owner)
+        check_owner(owner)
         work = partial(
             keep,
             owner=owner,
@@ -79,14 +80,14 @@ class GenerationsOverSql:
 
     async def generations(self, owner: Owner, *, now_ms: int) -> tuple[GenerationHeld, ...]:
         """Return what is kept, the oldest first."""
-        _check_owner(owner)
+        check_owner(owner)
         checks.whole(now_ms, "now_ms")
         return await self._engine.read(owner, partial(held, owner=owner, now_ms=now_ms))
 
     async def _part(
         self, owner: Owner, generation_id: str, part: Part, now_ms: int
     ) -> bytes | None:
-        _check_owner(owner)
+        check_owner(owner)
         work = partial(
             read,
             owner=owner,
@@ -196,9 +197,3 @@ def _thin(session: Session, owner: Owner, safe: Safe, now_ms: int) -> None:
     for name, _, _, _, slot in [*(row for row in rows if row[2] <= now_ms), *surplus]:
         safe.end(slot)
         session.rows(statements.DROP, **mine, of_generation=name)
-
-
-def _check_owner(owner: Owner) -> None:
-    """Refuse work for nobody: without an owner there is no row (invariant 11)."""
-    if not isinstance(owner, Owner):
-        raise InvalidInput(field="owner")
