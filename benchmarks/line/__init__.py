@@ -2,7 +2,8 @@
 
 `python -m benchmarks line --json` runs LOCAL's own processes (`serve`, `work`) on loopback with the
 offline model, on SQLite and on a PostgreSQL that it starts with its defaults, if one is installed.
-Load and LINE are processes of their own. Nothing reaches Google's or LINE's servers.
+Load and LINE are processes of their own, and import this package: so it imports nothing of LOCAL.
+Nothing reaches Google's or LINE's servers.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import platform
 import secrets
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchmarks.line.database import emptied, postgres
-from benchmarks.line.measuring import Bench, Size, remove, sqlite_in
+if TYPE_CHECKING:
+    from benchmarks.line.measuring import Size
 
 
 @click.command()
@@ -41,6 +42,11 @@ def main(
     out: Path | None,
 ) -> None:
     """Measure acknowledgement, turns, many chats and two workers."""
+    from benchmarks.line.database import postgres  # noqa: PLC0415 - see the module's docstring
+    from benchmarks.line.measuring import Size, remove  # noqa: PLC0415 - as above
+    from local_agent import logs  # noqa: PLC0415 - as above
+
+    logs.set_up("ERROR")
     wanted = stores.split(",")
     if not set(wanted) <= {"sqlite", "postgresql"}:
         raise click.UsageError("--stores takes sqlite, postgresql, or both with a comma.")
@@ -79,10 +85,15 @@ def main(
 
 
 async def _sqlite(size: Size, folder: Path) -> dict[str, Any]:
+    from benchmarks.line.measuring import Bench, sqlite_in  # noqa: PLC0415 - as above
+
     return await Bench("sqlite", sqlite_in(folder), folder, size, _say).run()
 
 
 async def _postgresql(size: Size, folder: Path, url: str) -> dict[str, Any]:
+    from benchmarks.line.database import emptied  # noqa: PLC0415 - as above
+    from benchmarks.line.measuring import Bench  # noqa: PLC0415 - as above
+
     async def fresh() -> str:
         return await emptied(url, f"line_{secrets.token_hex(4)}")
 
