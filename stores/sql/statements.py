@@ -139,6 +139,17 @@ ADD_JOURNAL: Final = Prepared(
     insert(journal).values(tenant=bindparam("tenant"), person=bindparam("person"), **_JOURNAL)
 )
 SET_JOURNAL: Final = Prepared(update(journal).where(_mine(journal)).values(**_JOURNAL))
+ADVANCE_JOURNAL: Final = Prepared(
+    update(journal)
+    .where(
+        _mine(journal),
+        journal.c.generation == bindparam("expected_generation"),
+        exists().where(_mine(people), people.c.revision == bindparam("new_revision")),
+    )
+    .values(**_JOURNAL)
+    .returning(journal.c.generation)
+)
+"""The window of somebody whose revision and generation are those that were expected."""
 
 # preferences
 
