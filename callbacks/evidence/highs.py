@@ -65,6 +65,13 @@ def select_with_highs(problem: Problem, *, seconds: int = 60) -> Selection:
             continue
         expression = sum(weight * variable for weight, variable in level)
         model.minimize(expression)
+        if model.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
+            # What the level before has just solved cannot be infeasible: presolve of 1.16 says so
+            # once in some hundred problems. Without it the level is solved.
+            model.setOptionValue("presolve", "off")
+            model.clearSolver()
+            model.minimize(expression)
+            model.setOptionValue("presolve", "choose")
         if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             raise EvidenceError("The second solver did not finish.")
         model.addConstr(expression <= round(model.getObjectiveValue()))
