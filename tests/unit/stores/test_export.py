@@ -34,6 +34,7 @@ HELD = Inspection(
         )
     },
     open_cards=1,
+    open_events=2,
     window="{}",
     window_expires_at_ms=AT + 9,
     events=(
@@ -58,6 +59,7 @@ def test_an_export_is_whole():
         }
     }
     assert (made["person"], made["revision"], made["open_cards"]) == ("ann", 2, 1)
+    assert made["open_events"] == 2
     assert made["conversation"] == {"window": "{}", "until": "2026-01-01T00:00:00.009Z"}
     assert [line["kind"] for line in made["ledger"]] == [kind.kind.value for kind in HELD.events]
     assert made["ledger"][0]["at"] == "2026-01-01T00:00:00.001Z"

@@ -100,3 +100,34 @@ def test_a_bad_key_is_refused(keys):
     with pytest.raises(InvalidInput) as caught:
         KeyRing(keys)
     assert caught.value.numbers == {"field": "store_keys", "least_bytes": 32}
+
+
+@given(raw=st.binary(max_size=2_000))
+def test_what_passes_comes_back_byte_for_byte(raw):
+    """What is kept for a while opens as it was, in steps of 256 bytes, for what it is bound to."""
+    ring = KeyRing([OLD])
+    sealed = ring.seal_passing(b"event 1", raw)
+    assert ring.open_passing(b"event 1", sealed) == raw
+    assert len(sealed) % 256 == len(ring.seal_passing(b"", b"")) % 256
+    with pytest.raises(StoreUnavailable):
+        ring.open_passing(b"event 2", sealed)
+    with pytest.raises(StoreUnavailable):
+        ring.open_passing(b"event 1", sealed[:-1] + bytes([sealed[-1] ^ 1]))
+
+
+def test_what_passes_needs_its_key():
+    """Another ring says that it lacks the key; a newer key in front still opens, and is told."""
+        b"a store key of the tests, 32 bytes or more",
+        b"another store key of the tests, long",
+    )
+    sealed = KeyRing([OLD]).seal_passing(b"event", b"raw")
+    both = KeyRing([NEW, OLD])
+    assert both.open_passing(b"event", sealed) == b"raw"
+    assert (both.is_newest(sealed), both.has_key_of(sealed)) == (False, True)
+    assert KeyRing([OLD]).is_newest(sealed)
+    assert not KeyRing([NEW]).has_key_of(sealed)
+    for ring in (KeyRing([NEW]), KeyRing()):
+        with pytest.raises(StoreKeyMissing):
+            ring.open_passing(b"event", sealed)
+    with pytest.raises(StoreKeyMissing):
+        KeyRing().seal_passing(b"event", b"raw")
