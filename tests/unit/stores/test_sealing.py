@@ -117,9 +117,6 @@ def test_what_passes_comes_back_byte_for_byte(raw):
 
 def test_what_passes_needs_its_key():
     """Another ring says that it lacks the key; a newer key in front still opens, and is told."""
-        b"a store key of the tests, 32 bytes or more",
-        b"another store key of the tests, long",
-    )
     sealed = KeyRing([OLD]).seal_passing(b"event", b"raw")
     both = KeyRing([NEW, OLD])
     assert both.open_passing(b"event", sealed) == b"raw"
