@@ -29,3 +29,10 @@ def test_a_limit_is_a_whole_number(limit):
 def test_the_units_are_two():
     """There are tokens and bytes, and nothing that could be mistaken for both."""
     assert UNITS == ("tokens", "utf8_bytes")
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, 1.5, "1"])
+def test_a_limit_is_at_least_one(limit):
+    """Zero, less, and what is no whole number is no limit."""
+    with pytest.raises(InvalidSetting):
+        Budget(limit, "tokens")

@@ -118,3 +118,9 @@ def test_a_changed_block_is_refused_or_what_other_blocks_write(history, data: st
     except UnsupportedContext:
         return
     assert render_history(read, "zh-Hant") == changed
+
+
+def test_a_summary_is_read_back():
+    """The block of prepared summaries has no role, and is its own kind."""
+    blocks = (ModelContextBlock("history-summary", "summary", "VPN: E401"), block("再試一次"))
+    assert parse_history(render_history(blocks, "zh-Hant"), "zh-Hant") == blocks

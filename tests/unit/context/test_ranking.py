@@ -129,6 +129,15 @@ def letters(texts_: Sequence[str]) -> list[list[float]]:
     return [[float(text.count(letter)) for letter in "xyz"] for text in texts_]
 
 
+@pytest.mark.parametrize(
+    ("token", "text", "times"),
+    [("5", "401.5", 0), ("5", "a.5", 1), ("x", "a.x", 1), ("401", "401.5", 0), ("401", "e4011", 0)],
+)
+def test_a_point_between_digits_joins_them(token, text, times):
+    """A number goes on over its decimal point, and ends at the point of a sentence."""
+    assert count(token, text) == times
+
+
 def test_embeddings_count_by_order():
     """The nearest documents of a term score 1, 1/2, ...; of equals the newer one comes first."""
     ranker = EmbeddingRanker(letters, keep=2)

@@ -244,3 +244,12 @@ def test_a_window_is_frozen():
     assert window.projections == (PLACES,)
     with pytest.raises(AttributeError):
         window.ledger = Ledger()  # type: ignore[misc]  # that it cannot is what is tested
+
+
+def test_what_was_set_long_ago_keeps_its_age():
+    """A value that was set in an earlier exchange is stored with how many exchanges ago."""
+    window = ContextWindow()
+    for projection in (IN_HUATAN, HELP, HELP, HELP):
+        window = window.append(projection, LOCAL, max_turns=1)
+    assert "ages" in window.to_json(LOCAL)
+    assert ContextWindow.from_json(window.to_json(LOCAL), LOCAL) == window

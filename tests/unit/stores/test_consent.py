@@ -241,3 +241,27 @@ def test_many_thousand_attacks_prove_nothing():
         )
         if attack != card.token:
             assert consent.verify(row, attack, [KEY]) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "revision", "now_ms", "action", "comes_to"),
+    [
+        (CardStatus.APPROVED, 4, 10**9, CardAction.REMEMBER, Outcome.ALREADY_APPLIED),
+        (CardStatus.CANCELLED, 4, 10**9, CardAction.REMEMBER, Outcome.CANCELLED),
+        (CardStatus.STALE, 3, 1_000, CardAction.REMEMBER, Outcome.STALE),
+        (CardStatus.PENDING, 4, 1_000, CardAction.REMEMBER, Outcome.STALE),
+        (CardStatus.EXPIRED, 3, 1_000, CardAction.REMEMBER, Outcome.EXPIRED),
+        (CardStatus.PENDING, 3, 1_000 + CARD_TTL_MS, CardAction.REMEMBER, Outcome.EXPIRED),
+        (CardStatus.PENDING, 3, 999 + CARD_TTL_MS, CardAction.REMEMBER, Outcome.SAVED),
+        (CardStatus.PENDING, 3, 1_000, CardAction.FORGET, Outcome.FORGOTTEN),
+    ],
+)
+def test_the_first_rule_that_fits_decides(status, revision, now_ms, action, comes_to):
+    """What a press comes to, rule by rule, in their order."""
+    row = made()[0].model_copy(update={"status": status, "action": action})
+    assert consent.decide(row, revision, now_ms) is comes_to
+
+
+def test_no_row_is_invalid():
+    """A token that proves nothing comes to nothing."""
+    assert consent.decide(None, 3, 1_000) is Outcome.INVALID
