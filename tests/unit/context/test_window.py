@@ -253,3 +253,11 @@ def test_what_was_set_long_ago_keeps_its_age():
         window = window.append(projection, LOCAL, max_turns=1)
     assert "ages" in window.to_json(LOCAL)
     assert ContextWindow.from_json(window.to_json(LOCAL), LOCAL) == window
+
+
+def test_where_a_value_came_from_is_stored():
+    """A source that is not a tool is stored with the value."""
+    noted = Projection("places", {"area": "花壇鄉"}, frozenset(), {"area": "found"})
+    window = ContextWindow().append(noted, LOCAL)
+    assert '"sources":{"area":"found"}' in window.to_json(LOCAL)
+    assert ContextWindow.from_json(window.to_json(LOCAL), LOCAL) == window

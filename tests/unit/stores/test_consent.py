@@ -256,7 +256,7 @@ def test_many_thousand_attacks_prove_nothing():
         (CardStatus.PENDING, 3, 1_000, CardAction.FORGET, Outcome.FORGOTTEN),
     ],
 )
-def test_the_first_rule_that_fits_decides(status, revision, now_ms, action, comes_to):
+def test_each_rule_in_its_place(status, revision, now_ms, action, comes_to):
     """What a press comes to, rule by rule, in their order."""
     row = made()[0].model_copy(update={"status": status, "action": action})
     assert consent.decide(row, revision, now_ms) is comes_to
