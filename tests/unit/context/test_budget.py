@@ -31,7 +31,8 @@ def test_the_units_are_two():
     assert UNITS == ("tokens", "utf8_bytes")
 
 
-def test_a_unit_is_one_of_two():
+@pytest.mark.parametrize("unit", ["characters", "bytes", ""])
+def test_a_unit_is_one_of_two(unit):
     """Characters are no unit."""
     with pytest.raises(InvalidSetting):
-        Budget(1, "characters")
+        Budget(1, unit)
