@@ -51,6 +51,7 @@ from callbacks.adk.tools import Projectors, ToolCalls
 from callbacks.adk.tree import WiringRefused
 from callbacks.adk.wiring import AdkNotSupported, Wiring, explained
 from callbacks.context.budget import Budget
+from callbacks.context.errors import UnitMismatch
 from callbacks.context.finder import MessageFinder
 from callbacks.context.schema import ContextSchema, Language
 from callbacks.counting.counter import Counter
@@ -232,10 +233,13 @@ class ContextBudgetPlugin(BasePlugin):
             RawPastKept: Something brings past sentences into requests; it is named.
             PreferenceInPrompt: A preference fills what asks a model; it is named.
             InvalidSchema: No schema could be read off the tools.
+            UnitMismatch: The counter's unit is not the budget's.
             ValueError: The app has such a plugin, or an option is wrong.
         """
         if any(isinstance(plugin, cls) for plugin in app.plugins):
             raise ValueError("This app has a context budget plugin already.")
+        if counter.unit != budget.unit:
+            raise UnitMismatch(numbers={"counter": str(counter.unit), "budget": budget.unit})
         derivation = ""
         if schema is None:
             derived = schema_from_tools(

@@ -28,6 +28,7 @@ from callbacks.adk.injection import Preference
 from callbacks.adk.plugin import ContextBudgetPlugin
 from callbacks.adk.tree import ModelNotGated
 from callbacks.context.budget import Budget
+from callbacks.context.errors import UnitMismatch
 from callbacks.counting.bytes import ByteCounter
 from stores.ports import ContextStore
 from tests.integration.adk.conftest import APP, DIET, SCHEMA, Town
@@ -279,6 +280,18 @@ def test_an_app_is_wired_once(store: ContextStore) -> None:
         ContextBudgetPlugin.for_app(
             app, store=store, counter=ByteCounter(), budget=BUDGET, schema=SCHEMA
         )
+
+
+def test_a_counter_of_another_unit_stops_the_start(store: ContextStore) -> None:
+    """Invariant 13: a budget in tokens and a counter of bytes are told apart before any turn."""
+    app = App(name=APP, root_agent=LlmAgent(name="r", model=ScriptedModel.of()))
+    tokens = Budget(8_192, "tokens")
+    with pytest.raises(UnitMismatch) as caught:
+        ContextBudgetPlugin.for_app(
+            app, store=store, counter=ByteCounter(), budget=tokens, schema=SCHEMA
+        )
+    assert caught.value.numbers == {"counter": "utf8_bytes", "budget": "tokens"}
+    assert app.plugins == []
 
 
 def test_the_wiring_names_what_happens_around_each_tool(store: ContextStore) -> None:
