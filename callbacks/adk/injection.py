@@ -6,8 +6,11 @@ what it gives, writes or raises is cleaned before it leaves the tool.
 
 from __future__ import annotations
 
+import html
 import json
-from collections.abc import Iterable, Mapping
+import unicodedata
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -89,15 +92,11 @@ class Filled:
 
     @cached_property
     def spellings(self) -> tuple[str, ...]:
-        """What to withhold from text: each secret as it is, and as JSON and URLs spell it.
+        """What to withhold from text: each secret as it is, and as other formats spell it.
 
         Kept no longer than the call: a cache of patterns would remember what was forgotten.
         """
-        found = {
-            spelling
-            for secret in self.secrets
-            for spelling in (secret, json.dumps(secret)[1:-1], quote(secret), quote_plus(secret))
-        }
+        found = {spelling for secret in self.secrets for spelling in _spelled(secret)}
         return tuple(sorted(found, key=lambda spelling: (-len(spelling), spelling)))
 
 
@@ -127,6 +126,11 @@ class PrivateState:
         if not self.running:
             self.before = {}
 
+
+_BASE64_LEAST = 6
+"""Fewest characters of base64 that are taken for a secret's: fewer stand in any text."""
+
+_URL_SAFE = str.maketrans("+/", "-_")
 
 _WRITTEN = frozenset({"state_delta", "artifact_delta", "requested_tool_confirmations"})
 """Fields of a tool's actions that are cleaned entry by entry; others go whole."""
@@ -261,7 +265,7 @@ def _scrub(value: Any, filled: Filled, *, drop: bool) -> Any:
     if isinstance(value, str):
         return _scrub_text(value, filled, drop=drop)
     if value is None or isinstance(value, bool | int | float):
-        return MARKER if filled.secrets and str(value) in filled.secrets else value
+        return MARKER if _is_secret(value, filled) else value
     if isinstance(value, Mapping):
         return {
             _scrub_text(str(key), filled): _scrub(item, filled, drop=drop)
@@ -272,7 +276,7 @@ def _scrub(value: Any, filled: Filled, *, drop: bool) -> Any:
         return [_scrub(item, filled, drop=drop) for item in value]
     if isinstance(value, bytes | bytearray | memoryview):
         plain = bytes(value)
-        return MARKER if any(secret.encode() in plain for secret in filled.secrets) else plain
+        return MARKER if _holds_secret(plain, filled) else plain
     return _scrub(to_jsonable_python(value, bytes_mode="base64"), filled, drop=drop)
 
 
@@ -286,20 +290,82 @@ def _copied(value: Any) -> Any:
 def _scrub_text(text: str, filled: Filled, *, drop: bool = False) -> str:
     if drop and text in filled.neutral:
         return MARKER
-    for spelling in filled.spellings:
-        text = _withhold_text(text, spelling)
-    return text
+    return _withheld(text, filled.spellings) if filled.secrets else text
 
 
-def _withhold_text(text: str, spelling: str) -> str:
-    """Replace a spelling in whatever case."""
-    text = text.replace(spelling, MARKER)
-    low, wanted = text.lower(), spelling.lower()
-    while wanted in low:
-        at = low.index(wanted)
-        text = text[:at] + MARKER + text[at + len(wanted) :] if len(low) == len(text) else MARKER
-        low = text.lower()
-    return text
+def _withheld(text: str, spellings: Iterable[str]) -> str:
+    """Replace every spelling, in whatever case, in one pass: a marker is not looked into again.
+
+    A secret may be a part of the marker's own word, and would be found in it for ever.
+    """
+    low = text.lower()
+    if len(low) != len(text):
+        found = any(one in text or one.lower() in low for one in spellings)
+        return MARKER if found else text
+    markers = _spans(text, MARKER)
+    hits = sorted(
+        span
+        for one in spellings
+        for span in {*_spans(text, one), *_spans(low, one.lower())}
+        if not any(start <= span[0] and span[1] <= end for start, end in markers)
+    )
+    pieces, at = [], 0
+    for start, end in hits:
+        if start >= at:
+            pieces += [text[at:start], MARKER]
+        at = max(at, end)
+    return "".join((*pieces, text[at:]))
+
+
+def _spans(text: str, wanted: str) -> list[tuple[int, int]]:
+    found, at = [], text.find(wanted)
+    while at >= 0:
+        found.append((at, at + len(wanted)))
+        at = text.find(wanted, at + 1)
+    return found
+
+
+def _spelled(secret: str) -> Iterator[str]:
+    """Give a secret as JSON (also inside JSON), URLs, HTML and base64 spell it."""
+    for form in {secret, *(unicodedata.normalize(name, secret) for name in ("NFC", "NFD"))}:
+        escaped = json.dumps(form)[1:-1]
+        yield from (form, escaped, json.dumps(escaped)[1:-1])
+        yield from (quote(form), quote(form, safe=""), quote_plus(form))
+        yield from (html.escape(form), html.escape(form, quote=False))
+        plain = form.encode("utf-8", "replace")
+        yield b64encode(plain).decode()
+        for before in range(3):
+            # Inside a longer text only the characters that the secret alone decides are its.
+            shifted = b64encode(bytes(before) + plain).decode().rstrip("=")
+            inner = shifted[-(-before * 8 // 6) : (before + len(plain)) * 8 // 6]
+            if len(inner) >= _BASE64_LEAST:
+                yield from (inner, inner.translate(_URL_SAFE))
+
+
+def _is_secret(value: float | bool | None, filled: Filled) -> bool:
+    """Tell whether a number or a truth value is a secret: `5.0` is the `5` that was filled in."""
+    if not filled.secrets:
+        return False
+    said = {str(value), json.dumps(value)} if isinstance(value, bool) else {str(value)}
+    return any(one in said or _is_number(one, value) for one in filled.secrets)
+
+
+def _is_number(text: str, value: float | bool | None) -> bool:
+    if value is None or isinstance(value, bool):
+        return False
+    try:
+        return float(text) == value
+    except ValueError:
+        return False
+
+
+def _holds_secret(plain: bytes, filled: Filled) -> bool:
+    low = plain.lower()
+    return any(
+        one.encode(code, "replace") in plain or one.lower().encode(code, "replace") in low
+        for one in filled.spellings
+        for code in ("utf-8", "utf-16-le", "utf-16-be")
+    )
 
 
 NOTHING = Filled(proposed={}, effective={}, origin="none", arguments=(), secrets=(), neutral=())

@@ -27,12 +27,15 @@ RunTool = Callable[..., Coroutine[Any, Any, Any]]
 ArmedCall = Callable[[RunTool, dict[str, Any], ToolContext], Coroutine[Any, Any, Any]]
 """Runs one call: (the tool's own run_async, the arguments as they arrive, its context)."""
 
-_armed: WeakKeyDictionary[ToolContext, ArmedCall] = WeakKeyDictionary()
+_armed: WeakKeyDictionary[ToolContext, tuple[BaseTool, ArmedCall]] = WeakKeyDictionary()
 
 
-def arm(tool_context: ToolContext, call: ArmedCall) -> None:
-    """Let the next run under this context go through `call`, whatever callbacks come between."""
-    _armed[tool_context] = call
+def arm(tool_context: ToolContext, tool: BaseTool, call: ArmedCall) -> None:
+    """Let this tool's next run under this context go through `call`, whatever comes between.
+
+    A callback may run another tool under the same context: what was meant for one is not its.
+    """
+    _armed[tool_context] = (tool, call)
 
 
 def gate_tool(tool: BaseTool) -> bool:
@@ -67,10 +70,11 @@ class GatedTool(BaseTool):
 
     async def _run_gated(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         own: RunTool = vars(self).get("run_async") or super().run_async
-        call = _armed.pop(tool_context, None)
-        if call is None:
+        armed = _armed.get(tool_context)
+        if armed is None or armed[0] is not self:
             return await own(args=args, tool_context=tool_context)
-        return await call(own, args, tool_context)
+        del _armed[tool_context]
+        return await armed[1](own, args, tool_context)
 
 
 @cache

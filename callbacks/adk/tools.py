@@ -81,7 +81,7 @@ class ToolCalls:
         except Exception as error:  # noqa: BLE001 - the store failed or moved on: the tool does not run
             turn = self._keeper.stateless(context)
             return turn.refuse(failed(error)).as_tool_result(self._sentence)
-        arm(tool_context, partial(self._run, _Call(turn, tool, remembered)))
+        arm(tool_context, tool, partial(self._run, _Call(turn, tool, remembered)))
         return None
 
     def _gate(self, tool: BaseTool) -> None:
@@ -141,7 +141,7 @@ class ToolCalls:
         self, turn: Turn, filled: Filled, private: bool, run: RunTool, tool_context: ToolContext
     ) -> _Ran:
         """Run a call that holds private things, and clean all that it leaves."""
-        actions, live = tool_context.actions, invocation_of(tool_context).session.state
+        given, live = tool_context.actions, invocation_of(tool_context).session.state
         stopped: BaseException | None = None
         failure: Refusal | None = None
         result = clean = None
@@ -165,9 +165,12 @@ class ToolCalls:
         try:
             if private:
                 turn.private_state.leave(live)
-            clean_actions(actions, live, filled, private=private)
+            # A tool may have put other actions in their place; those are what is persisted.
+            for actions in (given, tool_context.actions):
+                clean_actions(actions, live, filled, private=private)
         except Exception as error:  # noqa: BLE001 - nothing it wrote may stay where that cannot be told
-            actions.state_delta.clear()
+            for actions in (given, tool_context.actions):
+                actions.state_delta.clear()
             live.clear()
             failure = turn.refuse(failed(error))
         if stopped is not None:

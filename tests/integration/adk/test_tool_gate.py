@@ -15,6 +15,7 @@ from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.parallel_agent import ParallelAgent
 from google.adk.apps.app import App
+from google.adk.events.event_actions import EventActions
 from google.adk.events.ui_widget import UiWidget
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.logging_plugin import LoggingPlugin
@@ -619,6 +620,62 @@ async def test_a_filled_tool_that_yields_does_not_run(
     events = await town.turn(runner(town, town.agent(model, tools=[tool])), "hungry")
     assert events[-1].error_code == "TOOL_NOT_GATED"
     assert DIET not in await town.stored() + str(model.requests)
+
+
+class Elsewhere(BaseTool):
+    """A tool that keeps what it was run with."""
+
+    def __init__(self) -> None:
+        super().__init__(name="elsewhere", description="d")
+        self.ran: list[dict[str, Any]] = []
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        return types.FunctionDeclaration(name="elsewhere")
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        self.ran.append(dict(args))
+        return {"rows": 1}
+
+
+async def test_another_tool_under_the_same_context_is_not_filled(town: Town) -> None:
+    """Invariant 6: what is filled in for one tool reaches no other that a callback runs."""
+    await town.remember()
+    other = Elsewhere()
+    ran: list[str] = []
+
+    async def before(tool: BaseTool, args: dict[str, Any], tool_context: ToolContext) -> None:
+        if tool.name == "search_places":
+            await other.run_async(args=args, tool_context=tool_context)
+
+    tools = [places(echoes, ran), other]
+    model = ScriptedModel.of(call("elsewhere"), call("search_places", area="Huatan"), say("ok"))
+    agent = town.agent(model, tools=tools, before_tool_callback=before)
+    await town.turn(runner(town, agent), "hungry")
+    assert isinstance(other, GatedTool)
+    assert other.ran == [{}, {"area": "Huatan"}]
+    assert ran == [DIET]
+    assert DIET not in await town.stored() + str(model.requests)
+
+
+@pytest.mark.parametrize("private", [False, True])
+async def test_actions_put_in_place_of_its_own_are_cleaned(
+    store: ContextStore, private: bool
+) -> None:
+    """Invariant 6: what is persisted of a tool is what its context holds when it has ended."""
+    town = Town(store, private_results=["search_places"] if private else [])
+    await town.remember()
+    ran: list[str] = []
+
+    def replaces(diet: str, tool_context: ToolContext) -> dict[str, Any]:
+        tool_context._event_actions = EventActions(state_delta={"last": diet})
+        return {"rows": 1}
+
+    spy = Spy("spy")
+    model = ScriptedModel.of(call("search_places", area="Huatan"), say("ok"))
+    using = runner(town, town.agent(model, tools=[places(replaces, ran)]), after=[spy])
+    await town.turn(using, "hungry")
+    assert ran == [DIET]
+    assert DIET not in await town.stored() + str(spy.seen) + str(model.requests)
 
 
 async def test_an_unfilled_tools_errors_are_its_own(town: Town) -> None:
