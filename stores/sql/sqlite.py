@@ -344,10 +344,27 @@ def _search(path: Path, erased: list[bytes]) -> list[bytes] | None:
     try:
         if sum(file.stat().st_size for file in files) > SCANNED_BYTES:
             return None
-        contents = [file.read_bytes() for file in files]
-    except OSError:  # gone or not readable: the commit stands, and nothing is claimed
+        contents = [file.read_bytes() for file in files if file != path]
+        contents.append(_pages(path))
+    except (OSError, sqlite3.Error, AttributeError):
+        # Gone, not readable, or a SQLite without serialize: the commit stands, nothing is claimed.
         return None
     return [body for body in erased if any(body in content for content in contents)]
+
+
+def _pages(path: Path) -> bytes:
+    """Return the database file's own bytes, free pages too, without what is in the WAL.
+
+    SQLite has to open it: POSIX drops every lock that a process has on a file as soon as it closes
+    any descriptor of it, so reading the file here would leave the connections of this process
+    without theirs, and the next process to close the file would delete the WAL under them
+    (https://sqlite.org/howtocorrupt.html, 2.2). SQLite itself keeps such descriptors until then.
+    """
+    look = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+    try:
+        return look.serialize()
+    finally:
+        look.close()
 
 
 def _abandon(writer: Worker, writing: _Connection, reader: Worker, reading: _Connection) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -202,6 +204,53 @@ def test_a_crash_before_the_wal_was_emptied_is_made_up_for(file):
             assert (await store.preferences(ann(), now_ms=NOW)).values == {}
 
     asyncio.run(after())
+
+
+ELSEWHERE = """
+import sqlite3, sys
+other = sqlite3.connect(sys.argv[1])
+print(other.execute("SELECT count(*) FROM store_people").fetchone()[0])
+other.close()
+"""
+
+
+def people_seen_elsewhere(file):
+    """Return how many people another process finds; it opens the file and closes it again."""
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE, str(file.path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return int(done.stdout)
+
+
+async def test_reading_back_lets_go_of_no_lock(file):
+    """After a forget a process that comes and goes still leaves this one its WAL (8, 11).
+
+    Were the search to open and close the file, POSIX would drop this process's locks on it; the
+    other one would take itself for the last, delete the WAL, and never see what is written next.
+    """
+    wal = file.path.with_name("store.db-wal")
+    async with file.open() as store:
+        await remember(store, ann(1), secret(1))
+        result = await store.forget(ann(1), None, now_ms=NOW)
+        assert "files" in [check.surface for check in result.verified]
+        before = wal.stat().st_ino
+        assert people_seen_elsewhere(file) == 1
+        assert wal.stat().st_ino == before
+        await store.propose(ann(2), proposal(secret(2)), now_ms=NOW)
+        assert people_seen_elsewhere(file) == 2
+
+
+async def test_the_search_finds_what_is_there(file):
+    """What the search says is gone is gone because it was looked for: in pages and in the WAL."""
+    async with file.open() as store:
+        await remember(store, ann(1), secret(1))
+        bodies = sealed(file)
+        assert sqlite._search(file.path, [*bodies, b"never written"]) == bodies
+    assert sqlite._search(file.path, [*bodies, b"never written"]) == bodies  # the WAL is gone
 
 
 async def test_large_files_are_not_searched(file, monkeypatch):
