@@ -8,8 +8,9 @@ and one more try, then a person or an error; never a release.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
@@ -83,12 +84,10 @@ class ReleaseGate:
         if response.partial:
             return LlmResponse(partial=True)
         parts = (response.content.parts if response.content else None) or []
-        calls = [part for part in parts if part.function_call is not None]
+        calls = _calls(parts)
         if calls:
             # Whatever it says beside a call is prose; a call keeps its part, and its signature.
-            if len(calls) == len(parts):
-                return None
-            return response.model_copy(update={"content": types.Content(role="model", parts=calls)})
+            return _bare(response, calls)
         try:
             return await self._judge_answer(turn, context, state, response)
         except Exception as error:  # noqa: BLE001 - a gate that fails is closed, and never raises through ADK
@@ -98,24 +97,31 @@ class ReleaseGate:
         """Return what is given out in place of an event; None where it may stay as it is.
 
         Other plugins and callbacks may answer in after_model before the gate is asked, or change
-        what it let out. So it is looked at once more where an event leaves: text of a model's that
-        the gate did not let out does not.
+        what it let out. So it is looked at once more where an event leaves: of an answer that is
+        not the very text that the gate let out, nothing leaves but calls of tools and their
+        results, whatever kind of part, role or message it came in.
         """
         state = turn.evidence
         if state is None or state.assembly is None or turn.outer is not None:
             return None
-        if event.author == "user" or event.content is None or event.content.role == "user":
-            return None
-        parts = event.content.parts or []
-        texts = [part for part in parts if part.text]
         refused = turn.refusal is not None and event.error_code == turn.refusal.code
-        if not texts or refused or [part.text for part in texts] == [state.released]:
+        if event.author == "user" or refused:
             return None
-        if event.is_final_response() and not event.partial:
+        parts = (event.content.parts if event.content else None) or []
+        role = event.content.role if event.content else None
+        # ADK gives results of tools to the model as the user's; nobody else speaks in them.
+        results = [part for part in parts if part.function_response is not None]
+        rest = _calls(parts) + (results if role == "user" else [])
+        released = bool(state.released) and parts == [types.Part(text=state.released)]
+        told = {name: None for name in _TOLD if getattr(event, name, None) is not None}
+        if (released or len(rest) == len(parts)) and not told:
+            return None
+        if released:
+            return event.model_copy(update=told)
+        if parts and not event.partial and (not rest or event.is_final_response()):
             turn.refuse(Refusal("ANSWER_NOT_RELEASED", {"reason": "not_judged"}))
-        rest = [part for part in parts if not part.text]
-        content = types.Content(role="model", parts=rest) if rest else None
-        return event.model_copy(update={"content": content})
+        content = types.Content(role=role, parts=rest) if rest else None
+        return event.model_copy(update={**told, "content": content})
 
     async def _judge_answer(
         self,
@@ -199,14 +205,7 @@ class ReleaseGate:
         state.released = judged.verdict.text
         generation = judged.packet.spec.generation
         told = {"evidence": {"generation": generation, "ending": ending}}
-        return response.model_copy(
-            update={
-                "content": types.Content(
-                    role="model", parts=[types.Part(text=judged.verdict.text)]
-                ),
-                "custom_metadata": {**(response.custom_metadata or {}), **told},
-            }
-        )
+        return _bare(response, [types.Part(text=judged.verdict.text)], told)
 
     async def _keep_in(self, turn: Turn, state: TurnEvidence, judged: _Judged) -> LlmResponse:
         ending: Ending = "error"
@@ -248,3 +247,34 @@ class ReleaseGate:
 def _said(response: LlmResponse) -> str:
     parts = (response.content.parts if response.content else None) or []
     return "".join(part.text for part in parts if part.text and not part.thought)
+
+
+_TOLD = (
+    "grounding_metadata",
+    "citation_metadata",
+    "logprobs_result",
+    "output_transcription",
+    "error_message",
+    "output",
+)
+"""Fields of a response or an event, beside its content, that may hold what a model wrote."""
+
+
+def _calls(parts: Sequence[types.Part]) -> list[types.Part]:
+    """Return the calls of tools among parts, as the same objects where they hold nothing else."""
+    return [
+        part.model_copy(update={"text": None}) if part.text else part
+        for part in parts
+        if part.function_call is not None
+    ]
+
+
+def _bare(
+    response: LlmResponse,
+    parts: list[types.Part],
+    metadata: dict[str, Any] | None = None,
+) -> LlmResponse:
+    """Return a response with these parts, its sizes and states, and nothing that a model wrote."""
+    kept = {name: None for name in _TOLD if name in LlmResponse.model_fields}
+    content = types.Content(role="model", parts=parts)
+    return response.model_copy(update={**kept, "content": content, "custom_metadata": metadata})

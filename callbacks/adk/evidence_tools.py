@@ -8,9 +8,10 @@ from typing import Any
 from google.adk.tools.tool_context import ToolContext
 
 from callbacks.adk.evidence import EvidencePackets
+from callbacks.adk.evidence_turn import TurnEvidence
 from callbacks.adk.internals import invocation_of
 from callbacks.adk.keeper import TurnKeeper, failed
-from callbacks.adk.refusal import Refusal, RefusalText
+from callbacks.adk.refusal import SENTENCES, Refusal, RefusalText
 from callbacks.adk.turn import Turn
 from callbacks.evidence.arguments import check_call
 from callbacks.evidence.item import EvidenceItem, make_row
@@ -71,10 +72,28 @@ class EvidenceTools:
             state.stale = True
         return None
 
+    def _in_request(self, state: TurnEvidence) -> list[EvidenceItem]:
+        """Return the results that the model was given, as they stand in its request.
+
+        Other plugins and callbacks may have put another result in a tool's place, before or after
+        it was noted here, and a result may hold more than its text says.
+        """
+        contents = state.request.contents if state.request is not None else []
+        found = [
+            part.function_response.response
+            for content in contents
+            for part in content.parts or []
+            if part.function_response is not None
+            and not self._is_ours(part.function_response.response)
+        ]
+        return _as_text(found, len(state.results)) if found else []
+
     def _is_ours(self, result: Any) -> bool:
         """Tell a result that stands for a call that was not made."""
         code = result.get("error_code") if isinstance(result, Mapping) else None
-        return isinstance(code, str) and result == Refusal(code).as_tool_result(self._sentence)
+        # Only codes there are: a tool that makes up one would say with it whatever it likes.
+        known = isinstance(code, str) and code in SENTENCES
+        return known and result == Refusal(str(code)).as_tool_result(self._sentence)
 
     def _stopped(self, turn: Turn, tool: str, arguments: Mapping[str, Any]) -> Refusal | None:
         """Say why a call is not made; it is recorded with the turn's end, by names and reasons."""
@@ -86,7 +105,7 @@ class EvidenceTools:
             arguments,
             state.assembly.packet,
             said=state.question.said,
-            seen=(*state.question.seen, *state.results),
+            seen=(*state.question.seen, *state.results, *self._in_request(state)),
         )
         if not stopped:
             return None

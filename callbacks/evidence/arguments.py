@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Literal
 
+from callbacks.evidence.foreign import Foreign
 from callbacks.evidence.frozen import Frozen
 from callbacks.evidence.item import EvidenceItem
 from callbacks.evidence.numeral import exact, fold
@@ -59,15 +60,17 @@ def check_call(
         return (Stopped(tool=tool, argument="", reason="tool_not_in_contract"),)
     items = (*packet.items, *seen)
     trusted = _trusted(packet, items, said)
-    foreign = [
-        fold(part)
+    foreign = Foreign(
+        part
         for item in items
         if not allows(item.trust, Use.TOOL_ARGUMENT)
         for part in (item.text, item.citation, item.annotation)
-    ]
+    )
     stopped = []
     for name, value in sorted(arguments.items()):
-        for text in _texts(value):
+        if not _is_name(name, foreign):
+            stopped.append(Stopped(tool=tool, argument=name, reason="only_untrusted_origin"))
+        for text in _texts(value, foreign):
             origin = _origin(text, trusted, foreign)
             if origin is Origin.UNTRUSTED:
                 stopped.append(Stopped(tool=tool, argument=name, reason="only_untrusted_origin"))
@@ -76,16 +79,19 @@ def check_call(
     return tuple(dict.fromkeys(stopped))
 
 
-def _origin(text: str, trusted: frozenset[str], foreign: list[str]) -> Origin:
+def _origin(text: str, trusted: frozenset[str], foreign: Foreign) -> Origin:
     clean = fold(text)
     number = exact(clean)
     if clean in trusted or (number is not None and f"number {number}" in trusted):
         return Origin.TRUSTED
-    # Also pieces: a model may have joined or cut what a text made it say.
-    pieces = [piece for piece in clean.replace(",", " ").split() if len(piece) > 3]
-    if any(clean in text or any(piece in text for piece in pieces) for text in foreign):
-        return Origin.UNTRUSTED
-    return Origin.NOWHERE
+    return Origin.UNTRUSTED if foreign.says(text) else Origin.NOWHERE
+
+
+def _is_name(key: str, foreign: Foreign) -> bool:
+    """Tell whether a key is a field's name; what else stands in its place is a value."""
+    if not (key.isascii() and key.isidentifier()):
+        return False
+    return key.isalpha() or not any(one.isdigit() for one in key) or not foreign.says(key)
 
 
 def _trusted(
@@ -111,7 +117,7 @@ def _trusted(
     return frozenset((*(fold(text) for text in found), *numbers))
 
 
-def _texts(value: object) -> list[str]:
+def _texts(value: object, foreign: Foreign) -> list[str]:
     if isinstance(value, str):
         return [value]
     if isinstance(value, bool) or value is None:
@@ -119,8 +125,8 @@ def _texts(value: object) -> list[str]:
     if isinstance(value, int):
         return [str(value)]
     if isinstance(value, Mapping):
-        keys = [str(key) for key in value if not str(key).isidentifier()]
-        return [*keys, *(text for one in value.values() for text in _texts(one))]
+        keys = [str(key) for key in value if not _is_name(str(key), foreign)]
+        return [*keys, *(text for one in value.values() for text in _texts(one, foreign))]
     if isinstance(value, list | tuple):
-        return [text for one in value for text in _texts(one)]
+        return [text for one in value for text in _texts(one, foreign)]
     return [repr(value)]
