@@ -165,7 +165,8 @@ class Inbox(Protocol):
     ) -> list[Claim]:
         """Lease up to ``most`` chats (or that one) and return the oldest open event of each.
 
-        Those that waited longest come first. An event that cannot be opened goes among the dead.
+        Those that waited longest come first. An event that cannot be opened goes among the dead;
+        one whose answer may be out ends ``unknown``.
         """
 
     async def extend(self, claim: Claim, *, now_ms: int, lease_ms: int) -> None:

@@ -121,9 +121,20 @@ class InboxBase:
             try:
                 claims.append(self._opened(one, worker))
             except (StoreKeyMissing, StoreUnavailable) as error:
-                closed = self._told(one, worker, body=b"", plan=None, held=())
-                await self._release(closed, now_ms, now_ms, error.error_code, dead=True)
+                await self._put_aside(one, worker, now_ms, error.error_code)
         return claims
+
+    async def _put_aside(self, one: Taken, worker: str, now_ms: int, error_code: str) -> None:
+        """Put what cannot be opened among the dead; what may be out ends unknown.
+
+        The dead can be given back, and what may be out would be sent a second time.
+        """
+        closed = self._told(one, worker, body=b"", plan=None, held=())
+        if one.state == State.SENDING and (one.retry_key is None or one.plan is None):
+            rode = () if one.retry_key else tuple(event_id for event_id, _ in one.held)
+            await self._finish(closed, Ended(State.UNKNOWN, error_code, (), rode), now_ms)
+            return
+        await self._release(closed, now_ms, now_ms, error_code, dead=True)
 
     async def extend(self, claim: Claim, *, now_ms: int, lease_ms: int) -> None:
         """Keep a lease alive.

@@ -30,6 +30,10 @@ logger = logging.getLogger("local_agent.line.delivery")
 REPLY_FRESH_MS: Final = 50_000
 """How old a reply token may be. LINE says about a minute; the rest is for the way there."""
 
+RETRY_KEY_GOOD_MS: Final = 23 * 3_600_000
+"""How old an event may be whose answer is pushed again under its key. LINE knows a key for 24 hours
+from when it was first used (LINE, "Retry failed API requests"); the rest is for clocks."""
+
 _KEY_SPACE: Final = uuid.UUID("5f0c1d3a-4d8e-5b86-9d55-0b6a6a5f0b7e")
 
 Mark = Callable[[str | None], Awaitable[None]]
@@ -182,7 +186,7 @@ class Delivery:
             if outcome.verdict is Verdict.QUOTA:
                 return Delivered(State.HELD, error_code=code, kept=_without_values(plan))
             return Delivered(State.REFUSED, error_code=code)
-        if outcome.verdict.maybe and plan.personal:
+        if unsure and plan.personal:
             # It is not kept, so another try would be another turn, which could say another thing.
             return Delivered(State.UNKNOWN, error_code=code)
         # Perhaps out, or certainly not: either way the same key may be tried again.
@@ -227,5 +231,10 @@ def _with_held(plan: Plan, held: tuple[HeldPlan, ...]) -> tuple[list[Json], tupl
 
 
 def _without_values(plan: Plan) -> Plan:
-    """Return what may be kept of a plan: itself, or a sentence where it has personal values."""
-    return said(words.HELD_PERSONAL) if plan.personal else plan
+    """Return what is kept of a plan: what has no personal values and fits beside another answer."""
+    if plan.personal:
+        return said(words.HELD_PERSONAL)
+    if len(plan.messages) < MOST_MESSAGES:
+        return plan
+    # All five would never find room beside another answer.
+    return plan.model_copy(update={"messages": (*plan.messages[:-2], text(words.CUT))})

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from pydantic import ValidationError
 
 from local_agent import templates
-from local_agent.line.delivery import Delivered
+from local_agent.line.delivery import RETRY_KEY_GOOD_MS, Delivered
 from local_agent.line.incoming import Incoming
 from local_agent.line.journal import DeferredJournal
 from local_agent.line.names import Names
@@ -65,10 +65,17 @@ class Delivers(Protocol):
 
 @dataclass
 class _Leaving:
-    """How far an answer has got: marked once it may be out, repeatable with a kept retry key."""
+    """How far an answer has got.
+
+    Attributes:
+        marked: It may be out.
+        repeatable: It may leave again, under a kept retry key.
+        with_held: Ids of held answers that may be out together with it.
+    """
 
     marked: bool = False
     repeatable: bool = False
+    with_held: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,18 +122,22 @@ class Turns:
             self.journal.take(claim.event_id)
 
     async def _work(self, claim: Claim, leaving: _Leaving) -> None:
+        if claim.state is State.SENDING and (claim.retry_key is None or claim.plan is None):
+            # It may be with the person, and nothing can tell: unknown, and never sent again.
+            await self._leave_unknown(claim, _rode(claim, claim.retry_key))
+            return
         try:
             incoming = Incoming.model_validate_json(claim.body)
             kept = None if claim.plan is None else Plan.model_validate_json(claim.plan)
         except ValidationError:  # written by another version
             await self._give_back(claim, "EVENT_UNREADABLE", most_attempts=1)
             return
-        if claim.state is State.SENDING and (claim.retry_key is None or kept is None):
-            # It may be with the person, and nothing can tell: unknown, and never sent again. If it
-            # was a reply, it had taken along what was held.
-            held = () if claim.retry_key else tuple(one.event_id for one in claim.held)
-            ended = Delivered(State.UNKNOWN, error_code="DELIVERY_CUT_OFF", with_held=held)
-            await self._finish(claim, ended)
+        if (
+            claim.state is State.SENDING
+            and self.clock() - incoming.arrived_at_ms >= RETRY_KEY_GOOD_MS
+        ):
+            # LINE may have forgotten the key, and would send the answer a second time.
+            await self._leave_unknown(claim)
             return
         if claim.attempts >= MOST_ATTEMPTS:  # its workers die at it: they never gave it back
             await self._give_back(claim, "WORKER_LOST")
@@ -139,11 +150,20 @@ class Turns:
 
     async def _cut_off(self, claim: Claim, leaving: _Leaving, error_code: str | None) -> None:
         """Leave an event as it is safe to: an answer that may be out never leaves again."""
-        if leaving.marked and not leaving.repeatable:
-            code = error_code or "DELIVERY_CUT_OFF"
-            await self._finish(claim, Delivered(State.UNKNOWN, error_code=code))
-        else:
+        if not leaving.marked or leaving.repeatable:
             await self._give_back(claim, error_code)
+            return
+        try:
+            await self._leave_unknown(claim, leaving.with_held, error_code)
+        except LeaseLost:  # its ending was written before it was cut off, or by somebody else
+            logger.info("event=lease_lost ref=<%s>", reference(claim))
+
+    async def _leave_unknown(
+        self, claim: Claim, with_held: tuple[str, ...] = (), error_code: str | None = None
+    ) -> None:
+        code = error_code or "DELIVERY_CUT_OFF"
+        ended = Delivered(State.UNKNOWN, error_code=code, with_held=with_held)
+        await self._finish(claim, ended)
 
     async def _turn(self, claim: Claim, incoming: Incoming) -> Plan | None:
         """Make the answer, and write it down together with the journal."""
@@ -196,6 +216,7 @@ class Turns:
             await self.inbox.sending(claim, retry_key=retry_key, now_ms=self.clock())
             leaving.marked = True
             leaving.repeatable = retry_key is not None and not plan.personal
+            leaving.with_held = _rode(claim, retry_key)
 
         delivered = await self.delivery.deliver(
             incoming, plan, held=held, retry_key=claim.retry_key, mark=mark
@@ -290,6 +311,11 @@ class Turns:
 def reference(claim: Claim) -> str:
     """Return eight digits by which log lines of one event are found together."""
     return hashlib.sha256(claim.event_id.encode()).hexdigest()[:8]
+
+
+def _rode(claim: Claim, retry_key: str | None) -> tuple[str, ...]:
+    """Return which held answers may be out with this one: a reply takes them along."""
+    return () if retry_key else tuple(one.event_id for one in claim.held)
 
 
 def _kept(plan: Plan) -> bytes | None:

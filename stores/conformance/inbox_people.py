@@ -284,6 +284,42 @@ class InboxPeopleSuite(Suite):
 
         asyncio.run(tell())
 
+    def test_what_may_be_out_and_cannot_be_opened_is_unknown(self, store_url: str) -> None:
+        """Whose answer was leaving is not among the dead: nobody can have it sent again (9)."""
+
+        async def tell() -> None:
+            async with self.open(store_url) as store:
+                inbox = store.inbox("town")
+                await inbox.accept((arrival("held"), arrival("e1")), now_ms=NOW)
+                claim = await take(inbox)
+                await inbox.hold(claim, b"a plan", now_ms=NOW, error_code="LINE_QUOTA_USED_UP")
+                claim = await take(inbox)
+                await inbox.settle(claim, plan=b"a plan", append=None, now_ms=NOW)
+                await inbox.sending(claim, retry_key=None, now_ms=NOW)
+            async with self.open(store_url, store_keys=(OTHER_STORE_KEY,)) as store:
+                inbox = store.inbox("town")
+                assert await inbox.claim("w2", now_ms=LATER, lease_ms=LEASE) == []
+                [letter] = await inbox.letters(State.UNKNOWN)
+                assert (letter.event_id, letter.error_code) == ("e1", "STORE_KEY_MISSING")
+                assert not await inbox.requeue("e1", now_ms=LATER)
+                assert State.HELD not in await inbox.counts()  # it may have gone along
+
+        asyncio.run(tell())
+
+    @scenario
+    async def test_a_chat_without_work_keeps_nobody_up(self, store: Any) -> None:
+        """Workers that died at unsent messages leave chats that are due; others go on (10)."""
+        inbox = store.inbox("town")
+        for number in range(3):
+            event = arrival(f"e{number}", f"chat {number}", message=f"m{number}")
+            await inbox.accept((event,), now_ms=NOW)
+            claim = await take(inbox, chat=f"chat {number}")
+            await inbox.sending(claim, retry_key=None, now_ms=NOW)
+            await inbox.unsend(f"m{number}", now_ms=NOW)
+        await inbox.accept((arrival("late", "another"),), now_ms=LATER)
+        found = [await inbox.claim("w2", now_ms=LATER, lease_ms=LEASE) for _ in range(4)]
+        assert [claim.event_id for claims in found for claim in claims] == ["late"]
+
     def test_it_is_all_there_after_a_restart(self, store_url: str) -> None:
         """What was accepted is there when the store is opened again, as it was left (9)."""
 

@@ -1,0 +1,184 @@
+"""Once, whatever is cut off, comes late or is taken back out of order (invariant 9)."""
+
+from contextlib import asynccontextmanager
+
+import pytest
+
+from callbacks.adk.keeper import epoch_ms
+from local_agent.line import conversation
+from local_agent.line.answer import said
+from local_agent.line.building import build_line
+from local_agent.line.peer import Trouble
+from local_agent.line.peer_events import line_id
+from local_agent.line.worker import Worker
+from stores.inbox import State
+from tests.support.line import line_settings, peer_of, served, sqlite_url, until
+
+ANN = line_id("user", 1)
+HOUR_MS = 3_600_000
+TOO_LATE_MS = 55_000
+"""After that a reply token is not used any more."""
+
+
+class Clock:
+    """A clock that is moved by hand."""
+
+    ahead = 0
+
+    def __call__(self) -> int:
+        return epoch_ms() + self.ahead
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+async def peer(clock):
+    async with peer_of(clock=clock) as started:
+        yield started
+
+
+@pytest.fixture
+async def app(tmp_path, peer, clock):
+    """A gateway whose events nobody works on, unless a test makes a worker."""
+    settings = line_settings(sqlite_url(tmp_path), peer.url, processing="elsewhere")
+    async with served(build_line(settings, clock=clock)) as found:
+        yield found
+
+
+@asynccontextmanager
+async def working(app, clock):
+    worker = Worker(app.line.inbox, app.line.turns.run, clock=clock)
+    await worker.start()
+    try:
+        yield worker
+    finally:
+        await worker.stop(grace_seconds=0)
+
+
+async def work(app, clock) -> None:
+    """Do what there is to do."""
+    async with working(app, clock) as worker:
+        await worker.drain()
+
+
+async def cut_off(app, clock, peer, *, messages: int) -> None:
+    """Work until LINE has so many messages, and stop there, before LINE has answered."""
+    async with working(app, clock) as worker:
+        worker.wake()
+        await until(lambda: len(peer.said(ANN)) >= messages, "LINE has the answer")
+
+
+def heads(peer) -> list[str]:
+    """Of each message in the chat what it is about."""
+    return [
+        str(message.get("text") or message["altText"]).partition("：")[0]
+        for message in peer.said(ANN)
+    ]
+
+
+async def hold_an_answer(app, clock, peer) -> None:
+    peer.quota = 0
+    await peer.post(app.url, peer.events.text("花壇有什麼吃的？", user=ANN))
+    clock.ahead += TOO_LATE_MS
+    await work(app, clock)
+    assert await app.line.inbox.counts() == {State.HELD: 1}
+
+
+async def test_a_held_answer_that_may_be_out_is_not_sent_again(app, clock, peer):
+    """A reply that was cut off had taken a held answer along: that is not held any more (9)."""
+    await hold_an_answer(app, clock, peer)
+    peer.trouble(Trouble.STALL_AFTER)
+    await peer.post(app.url, peer.events.text("鹿港有什麼吃的？", user=ANN))
+    await cut_off(app, clock, peer, messages=3)
+    assert State.HELD not in await app.line.inbox.counts()
+    await peer.post(app.url, peer.events.text("員林有什麼吃的？", user=ANN))
+    await work(app, clock)
+    assert [head[:2] for head in heads(peer)] == ["這是", "花壇", "鹿港", "員林"]
+
+
+async def test_a_push_takes_nothing_along(app, clock, peer):
+    """A push that was cut off leaves held what it had not sent; the next reply brings it (9)."""
+    await hold_an_answer(app, clock, peer)
+    peer.quota = None
+    peer.trouble(Trouble.STALL_AFTER, on="push")
+    await peer.post(app.url, peer.events.text("鹿港有什麼吃的？", user=ANN))
+    clock.ahead += TOO_LATE_MS
+    await cut_off(app, clock, peer, messages=1)
+    await peer.post(app.url, peer.events.text("員林有什麼吃的？", user=ANN))
+    await work(app, clock)
+    assert [head[:2] for head in heads(peer)] == ["鹿港", "這是", "花壇", "員林"]
+
+
+async def test_a_held_answer_of_five_messages_finds_room(app, clock, peer, monkeypatch):
+    """What is held leaves room for the answer that it goes with, however long it was (L06)."""
+    long = said("One sentence. " * 2_000)
+    assert len(long.messages) == 5
+    monkeypatch.setattr(conversation, "plan_of", lambda reply, *, asked="": long)
+    await hold_an_answer(app, clock, peer)
+    monkeypatch.undo()
+    await peer.post(app.url, peer.events.text("鹿港有什麼吃的？", user=ANN))
+    await work(app, clock)
+    assert len(peer.said(ANN)) == 5
+    assert heads(peer)[-1].startswith("鹿港")
+    assert await app.line.inbox.counts() == {State.SENT: 2}
+
+
+async def test_a_key_that_line_may_have_forgotten_is_not_used(app, clock, peer):
+    """A push that was cut off is not sent under its key a day later: LINE knows it no more (9)."""
+    await peer.post(app.url, peer.events.text("花壇有什麼吃的？", user=ANN))
+    clock.ahead += TOO_LATE_MS
+    peer.trouble(Trouble.STALL_AFTER, on="push")
+    await cut_off(app, clock, peer, messages=1)
+    assert await app.line.inbox.counts() == {State.SENDING: 1}
+    clock.ahead += 25 * HOUR_MS
+    await work(app, clock)
+    assert len(peer.said(ANN)) == 1
+    assert await app.line.inbox.counts() == {State.UNKNOWN: 1}
+
+
+async def test_a_personal_push_that_may_be_out_is_not_made_anew(app, clock, peer):
+    """Perhaps out, then turned away as too many: a personal answer is unknown, not another (9)."""
+    await peer.post(app.url, peer.events.text("記住我吃素", user=ANN))
+    clock.ahead += TOO_LATE_MS
+    peer.trouble(Trouble.ERROR_AFTER, Trouble.RATE_LIMITED, on="push")
+    await work(app, clock)
+    assert len(peer.said(ANN)) == 1
+    assert await app.line.inbox.counts() == {State.UNKNOWN: 1}
+
+
+@pytest.mark.parametrize("unreadable", ["body", "key"])
+async def test_what_may_be_out_is_never_among_the_dead(app, clock, peer, tmp_path, unreadable):
+    """An answer cut off on its way, of an event that cannot be read now, is unknown (9).
+
+    Among the dead an operator could give it back, and it would be sent a second time.
+    """
+    event = peer.events.text("花壇有什麼吃的？", user=ANN)
+    await peer.post(app.url, event)
+    (claim,) = await app.line.inbox.claim("w", now_ms=clock(), lease_ms=1_000)
+    await app.line.inbox.settle(claim, plan=b"of another version", append=None, now_ms=clock())
+    await app.line.inbox.sending(claim, retry_key=None, now_ms=clock())
+    clock.ahead += 1_000
+    keys = {} if unreadable == "body" else {"store_keys": "another key of a store that is long"}
+    settings = line_settings(sqlite_url(tmp_path), peer.url, processing="elsewhere", **keys)
+    async with served(build_line(settings, clock=clock)) as other:
+        await work(other, clock)
+    assert await app.line.inbox.counts() == {State.UNKNOWN: 1}
+    assert not await app.line.inbox.requeue(event["webhookEventId"], now_ms=clock())
+
+
+async def test_a_turn_that_is_stopped_after_its_end_raises_nothing(app, clock, peer, monkeypatch):
+    """A store that fails once an ending is written, and a turn that is told so: no more harm."""
+    finish = app.line.inbox.finish
+
+    async def written_and_lost(*arguments, **options):
+        await finish(*arguments, **options)
+        raise RuntimeError
+
+    monkeypatch.setattr(app.line.inbox, "finish", written_and_lost)
+    await peer.post(app.url, peer.events.text("花壇有什麼吃的？", user=ANN))
+    (claim,) = await app.line.inbox.claim("w", now_ms=clock(), lease_ms=60_000)
+    await app.line.turns.run(claim)
+    assert await app.line.inbox.counts() == {State.SENT: 1}
