@@ -71,13 +71,14 @@ class FirestoreInbox(InboxBase):
             due = self._documents.query("store_chats", "due_at_ms", "<=", now_ms, most=most)
             for one in await due:
                 room.found("store_chats", one)
-        leased = [
-            one
-            for one in room.chats.values()
-            if one.lease(worker, now_ms=now_ms, until_ms=until_ms)
-        ]
-        won = await asyncio.gather(*(self._lease(room, one) for one in leased))
-        mine = [one for one, is_mine in zip(leased, won, strict=True) if is_mine]
+        due_now = [one for one in room.chats.values() if one.is_due(now_ms)]
+        leased = [one for one in due_now if one.lease(worker, now_ms=now_ms, until_ms=until_ms)]
+        # Left behind by a worker that died at an unsent message; it would be found ever again.
+        idle = [one for one in due_now if not one.open]
+        for one in idle:
+            one.free(now_ms)
+        won = await asyncio.gather(*(self._lease(room, one) for one in (*leased, *idle)))
+        mine = [one for one, is_mine in zip(leased, won, strict=False) if is_mine]
         wanted = [event_id for one in mine for event_id in (one.open_ids[0], *one.held_ids)]
         events = (await self._documents.read((), wanted)).events
         # What was unsent or erased since the lease has freed its chat.
@@ -85,7 +86,7 @@ class FirestoreInbox(InboxBase):
         return [_taken(one, head, events) for one, head in heads if head and head.is_open]
 
     async def _lease(self, room: Room, chat: Chat) -> bool:
-        """Commit a lease; whoever is slower goes without."""
+        """Commit a lease, or its end; whoever is slower goes without."""
         batch = self._documents.base.batch()
         room.put_chat(batch, chat)
         try:

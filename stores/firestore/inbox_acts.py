@@ -107,9 +107,13 @@ class Chat:
         self.drop(event.event_id)
         self.held.append(_place(event))
 
+    def is_due(self, now_ms: int) -> bool:
+        """Whether there is work, or a lease ran out."""
+        return self.due_at_ms is not None and self.due_at_ms <= now_ms
+
     def lease(self, worker: str, *, now_ms: int, until_ms: int) -> bool:
         """Begin a lease if there is work due."""
-        if self.due_at_ms is None or self.due_at_ms > now_ms or not self.open:
+        if not self.is_due(now_ms) or not self.open:
             return False
         self.lapsed = 0 if self.worker is None else self.lapsed + 1
         self.worker, self.fence, self.due_at_ms = worker, self.fence + 1, until_ms
