@@ -223,6 +223,9 @@ class Inbox(Protocol):
     async def is_ours(self, chat: str, message: str) -> bool:
         """Tell whether a message of this chat was sent by ``finish(sent=…)`` not long ago."""
 
+    async def has_message(self, message: str) -> bool:
+        """Tell whether an event is kept whose ``message`` this is, done or not."""
+
     async def spend(self, person: str, *, day: str, most: int) -> bool:
         """Take one of a person's turns of that day (an ISO date); False if they are used up."""
 

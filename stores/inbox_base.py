@@ -252,6 +252,10 @@ class InboxBase:
         checks.identifier(message, "message", EVENT_ID_MAX)
         return await self._is_ours(checks.identifier(chat, "chat", PLACE_MAX), message)
 
+    async def has_message(self, message: str) -> bool:
+        """Tell whether an event is kept whose ``message`` this is, done or not."""
+        return await self._has_message(checks.identifier(message, "message", EVENT_ID_MAX))
+
     async def spend(self, person: str, *, day: str, most: int) -> bool:
         """Take one of a person's turns of that day; False if they are used up."""
         checks.identifier(person, "person", PERSON_MAX)
@@ -339,6 +343,9 @@ class InboxBase:
         raise NotImplementedError
 
     async def _is_ours(self, chat: str, message: str) -> bool:
+        raise NotImplementedError
+
+    async def _has_message(self, message: str) -> bool:
         raise NotImplementedError
 
     async def _spend(self, person: str, day: str, most: int) -> bool:

@@ -59,6 +59,8 @@ class Conversation:
             return await self._noted(incoming)
         if incoming.kind == "postback":
             return await self._pressed(incoming)
+        if await self._was_unsent(incoming):
+            return None
         if incoming.source != "user" and not await self._called(incoming):
             return None
         if incoming.kind == "location":
@@ -91,6 +93,12 @@ class Conversation:
         due_at_ms = self.clock() + days * _DAY_MS
         await self.inbox.leave(person, said_at_ms=incoming.said_at_ms, due_at_ms=due_at_ms)
         return None
+
+    async def _was_unsent(self, incoming: Incoming) -> bool:
+        """Tell whether a message was taken back before it came: LINE redelivers in any order."""
+        if incoming.message_id is None:
+            return False
+        return await self.inbox.has_message(self.names.unsent(incoming.message_id))
 
     async def _called(self, incoming: Incoming) -> bool:
         """Tell whether a message in a group is meant for us: a mention, or our words quoted."""

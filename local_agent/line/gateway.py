@@ -184,13 +184,14 @@ class Gateway:
         return allowed is None or event.user_id in allowed or event.chat_id in allowed
 
     def _arrival(self, event: Incoming) -> Arrival:
-        # The event of unsending is no message that could be unsent.
-        message = None if event.kind == "unsend" else event.message_id
+        # The event of unsending is no message that could be unsent; by its own name the message is
+        # known as taken back, should it come later.
+        name = self.names.unsent if event.kind == "unsend" else self.names.message
         return Arrival(
             event_id=event.event_id,
             chat=self.names.chat(event.chat_id),
             person=self.names.owner_of(event),
-            message=None if message is None else self.names.message(message),
+            message=None if event.message_id is None else name(event.message_id),
             said_at_ms=event.said_at_ms,
             body=event.model_dump_json().encode(),
         )

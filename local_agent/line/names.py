@@ -12,6 +12,7 @@ PERSON: Final = "line"
 GROUP_PERSON: Final = "line.group"
 CHAT: Final = "line.chat"
 MESSAGE: Final = "line.message"
+UNSENT: Final = "line.unsent"
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,10 @@ class Names:
     def message(self, message_id: str) -> str:
         """Return a message's name, by which it is unsent or known as quoted."""
         return pseudonym(self.secret, self.tenant, MESSAGE, message_id)
+
+    def unsent(self, message_id: str) -> str:
+        """Return the name under which it is known that a message was taken back."""
+        return pseudonym(self.secret, self.tenant, UNSENT, message_id)
 
     def owner_of(self, incoming: Incoming) -> str | None:
         """Return whose turn an event is; None where LINE does not tell who sent it."""

@@ -62,6 +62,9 @@ class InboxPeopleSuite(Suite):
         assert await inbox.unsend("m1", now_ms=NOW) is not None  # once more, and no harm
         assert await nothing(inbox)
         assert await inbox.unsend("never seen", now_ms=NOW) is None
+        assert await inbox.has_message("m1")
+        assert not await inbox.has_message("never seen")
+        assert not await store.inbox("another").has_message("m1")
 
     @scenario
     async def test_unsent_after_its_turn(self, store: Any) -> None:

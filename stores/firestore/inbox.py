@@ -212,6 +212,10 @@ class FirestoreInbox(InboxBase):
         document = self._documents.document("store_sent", chat, message)
         return any(one.exists for one in await self._documents.base.get_all([document]))
 
+    async def _has_message(self, message: str) -> bool:
+        query = self._documents.query("store_inbox", "message", "==", message, most=1, only=())
+        return bool(await query)
+
     async def _spend(self, person: str, day: str, most: int) -> bool:
         def work(before: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
             used = int(before["used"]) if before is not None and before["day"] == day else 0

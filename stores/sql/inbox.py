@@ -99,6 +99,9 @@ class SqlInbox(InboxBase):
     async def _is_ours(self, chat: str, message: str) -> bool:
         return bool(await self._read(statements.SENT, of_chat=chat, of_message=message))
 
+    async def _has_message(self, message: str) -> bool:
+        return bool(await self._read(statements.MESSAGE, of_message=message))
+
     async def _spend(self, person: str, day: str, most: int) -> bool:
         return bool(await self._write(statements.SPEND, person=person, day=day, most=most))
 

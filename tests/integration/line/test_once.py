@@ -9,9 +9,10 @@ from local_agent.line import conversation
 from local_agent.line.answer import said
 from local_agent.line.building import build_line
 from local_agent.line.peer import Trouble
-from local_agent.line.peer_events import line_id
+from local_agent.line.peer_events import line_id, redelivered
 from local_agent.line.worker import Worker
 from stores.inbox import State
+from stores.records import Owner
 from tests.support.line import line_settings, peer_of, served, sqlite_url, until
 
 ANN = line_id("user", 1)
@@ -147,6 +148,24 @@ async def test_a_personal_push_that_may_be_out_is_not_made_anew(app, clock, peer
     await work(app, clock)
     assert len(peer.said(ANN)) == 1
     assert await app.line.inbox.counts() == {State.UNKNOWN: 1}
+
+
+@pytest.mark.parametrize("done", [True, False])
+async def test_what_was_unsent_before_it_came_is_not_answered(app, clock, peer, done):
+    """A message that comes after it was taken back gets no answer and leaves no window (L11)."""
+    event = peer.events.text("花壇有什麼吃的？", user=ANN)
+    await peer.post(app.url, peer.events.unsend(event["message"]["id"], user=ANN))
+    if done:
+        await work(app, clock)
+    await peer.post(app.url, redelivered(event))
+    await work(app, clock)
+    assert peer.said(ANN) == []
+    assert await app.line.inbox.counts() == {State.SILENT: 2}
+    owner = Owner(tenant="local", person=app.line.gateway.names.person(ANN))
+    assert (await app.line.store.snapshot(owner, now_ms=clock())).window is None
+    await peer.post(app.url, peer.events.text("花壇有什麼吃的？", user=ANN))
+    await work(app, clock)
+    assert len(peer.said(ANN)) == 1
 
 
 @pytest.mark.parametrize("unreadable", ["body", "key"])
