@@ -4,7 +4,7 @@ Raw rows are judged first and models are built for the survivors alone: of ten t
 one in a hundred counts, and building the others would cost ten times the judging.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,9 @@ from callbacks.evidence.trust import Trust
 
 MAX_SHOWN = 12
 """Most exclusions a packet names; the record names all of them."""
+
+SKEW_MS = 60_000
+"""How far ahead of the present a source's clock may be; what was observed later is not true yet."""
 
 Row = Mapping[str, Any]
 """An item as plain data, the way a store gives it."""
@@ -104,13 +107,18 @@ def admit(
         reader: Who asks.
         asked: What is asked and of which time.
         plan: The claims; what no claim accepts is not related.
-        fallen: Ids of items whose life has ended.
+        fallen: Ids of items whose life has ended; what was derived from them ends with them.
 
     Raises:
         EvidenceError: A surviving row is no item, or two survivors share an id.
     """
     accepted = {kind for claim in plan.claims for kind in claim.accepts}
     scope, gone = dict(asked.scope), set(fallen)
+    if gone:
+        rows = tuple(rows)
+        gone = _with_derived(
+            gone, [row for row in rows if not reader.names.isdisjoint(row["access"])]
+        )
     survivors: dict[str, EvidenceItem] = {}
     excluded: dict[str, str] = {}
     aside: dict[str, Row] = {}
@@ -138,6 +146,20 @@ def admit(
     return Admission(items, tuple(out), candidates)
 
 
+def _with_derived(gone: set[str], rows: Sequence[Row]) -> set[str]:
+    """Return what has fallen with all that was derived from it, through however many steps."""
+    made: dict[str, list[str]] = {}
+    for row in rows:
+        for source in row["lineage"].get("derived_from", ()):
+            made.setdefault(source, []).append(row["id"])
+    found, waiting = set(gone), list(gone)
+    while waiting:
+        more = [name for name in made.get(waiting.pop(), ()) if name not in found]
+        found.update(more)
+        waiting.extend(more)
+    return found
+
+
 def _reason(
     row: Row, scope: dict[str, str], asked: Asked, accepted: set[str], gone: set[str]
 ) -> str:
@@ -157,6 +179,8 @@ def _reason(
     if until is None and status == Status.SUPERSEDED:
         return "superseded"
     as_of, ttl = row.get("as_of_ms"), row.get("ttl_ms")
+    if as_of is not None and as_of > asked.now_ms + SKEW_MS:
+        return "not_yet_observed"
     if as_of is not None and ttl is not None and asked.now_ms >= as_of + ttl:
         return "expired"
     if row["kind"] not in accepted:

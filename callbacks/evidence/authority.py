@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import model_validator
 
 from callbacks.evidence.frozen import Frozen, Id
 from callbacks.evidence.item import EvidenceItem, Fact
-from callbacks.evidence.money import Money, Tax
+from callbacks.evidence.money import Money, Tax, compare
 from callbacks.evidence.plan import Claim
 from callbacks.evidence.trust import Use, allows
 
@@ -112,7 +112,9 @@ def support(
 def roots_of(item: EvidenceItem, items: Mapping[str, EvidenceItem]) -> frozenset[str]:
     """Return the documents an item goes back to, through everything it was derived from.
 
-    A policy, its summary and an answer derived from it go back to one document: one lineage.
+    A policy, its summary and an answer derived from it go back to one document: one lineage. What
+    it was derived from and is not here (not admitted, denied) is a root by its name, so that two
+    answers made of it are no two witnesses.
     """
     found: set[str] = set()
     seen: set[str] = set()
@@ -123,8 +125,9 @@ def roots_of(item: EvidenceItem, items: Mapping[str, EvidenceItem]) -> frozenset
             continue
         seen.add(current.id)
         known = [items[at] for at in current.lineage.derived_from if at in items]
-        if len(known) < len(current.lineage.derived_from) or not known:
-            found.add(current.lineage.document)
+        missing = [at for at in current.lineage.derived_from if at not in items]
+        if missing or not known:
+            found.update((current.lineage.document, *missing))
         waiting.extend(known)
     return frozenset(found)
 
@@ -145,6 +148,24 @@ def agrees(one: Fact, other: Fact) -> bool:
             second.currency,
         ) and {first.tax, second.tax} != {Tax.INCLUDED, Tax.EXCLUDED}
     return one.value == other.value
+
+
+def applies(amount: object, fact: Fact) -> Literal["yes", "no", "open"]:
+    """Say whether a case's amount is what a fact's value bounds; open where that is not known.
+
+    Args:
+        amount: The case's value; anything but money is not compared.
+        fact: The fact.
+    """
+    if not isinstance(amount, Money) or not isinstance(fact.value, Money):
+        return "open"
+    sign = compare(amount, fact.value)
+    if sign is None:
+        return "open"
+    holds = {
+        "eq": sign == 0, "gt": sign > 0, "ge": sign >= 0, "lt": sign < 0, "le": sign <= 0,
+    }[fact.comparator.value]  # fmt: skip
+    return "yes" if holds else "no"
 
 
 def _about(fact: Fact, claim: Claim) -> bool:

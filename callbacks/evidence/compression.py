@@ -183,10 +183,19 @@ def shortened(item: EvidenceItem, needles: Iterable[str], *, new_id: str) -> Evi
             "text": text,
             "content_sha256": text_digest(text),
             "lineage": item.lineage.model_copy(
-                update={"derived_from": (item.id,), "rule": EXTRACT_RULE}
+                update={"derived_from": made_from(item), "rule": EXTRACT_RULE}
             ),
         }
     )
+
+
+def made_from(item: EvidenceItem) -> tuple[str, ...]:
+    """Return what something made of an item is derived from: the item and all it was made from.
+
+    The item itself does not stay beside it, so what it goes back to would be lost with it: two
+    witnesses would be one, and the fall of a source would not be noticed.
+    """
+    return tuple(dict.fromkeys((item.id, *item.lineage.derived_from)))
 
 
 def summary(
@@ -210,7 +219,7 @@ def summary(
             "text": text,
             "content_sha256": text_digest(text),
             "lineage": item.lineage.model_copy(
-                update={"derived_from": (item.id,), "rule": SUMMARY_RULE}
+                update={"derived_from": made_from(item), "rule": SUMMARY_RULE}
             ),
         }
     )

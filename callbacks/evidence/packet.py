@@ -164,17 +164,20 @@ class EvidencePacket(Frozen):
         return {item.id: item for item in self.items}
 
     def expires_at_ms(self, claim_id: str) -> int | None:
-        """Return when a claim's evidence may no longer be used; None when it does not age."""
-        section = self.section(claim_id)
-        times = [
-            moment
-            for placed in (section.items if section else ())
-            for moment in (
-                self.item(placed.item).expires_at_ms,
-                self.item(placed.item).valid_until_ms
-                if self.spec.task.asked_at_ms >= self.spec.task.now_ms
-                else None,
-            )
-            if moment is not None
-        ]
-        return min(times, default=None)
+        """Return when a claim's evidence may no longer be used; None when it does not age.
+
+        That is the first of: an item's own end, the end of its validity where the present is asked
+        about, and the freshness that the claim wants of what proves or contradicts it.
+        """
+        section, claim = self.section(claim_id), self.claim(claim_id)
+        fresh = claim.freshness_ms if claim else None
+        present = self.spec.task.asked_at_ms >= self.spec.task.now_ms
+        times: list[int | None] = []
+        for placed in section.items if section else ():
+            item = self.item(placed.item)
+            times.append(item.expires_at_ms)
+            if present:
+                times.append(item.valid_until_ms)
+            if fresh is not None and item.as_of_ms is not None and placed.role != "condition":
+                times.append(item.as_of_ms + fresh)
+        return min((moment for moment in times if moment is not None), default=None)

@@ -17,6 +17,7 @@ from callbacks.evidence.compression import (
     aggregate_of,
     dedupe,
     losses,
+    made_from,
     shortened,
     split,
     still_holds,
@@ -169,7 +170,7 @@ def _summarized(
             "text": prepared.text,
             "content_sha256": prepared.content_sha256,
             "lineage": item.lineage.model_copy(
-                update={"derived_from": (item.id,), "rule": SUMMARY_RULE}
+                update={"derived_from": made_from(item), "rule": SUMMARY_RULE}
             ),
         }
     )

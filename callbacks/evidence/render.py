@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+from callbacks.evidence.authority import applies
 from callbacks.evidence.contract import Outcome
 from callbacks.evidence.fence import escape
 from callbacks.evidence.instant import local
 from callbacks.evidence.item import EvidenceItem, Fact, Polarity
+from callbacks.evidence.money import Money
 from callbacks.evidence.packet import EvidencePacket, Section
 from callbacks.evidence.phrasebook import Phrasebook
 from callbacks.evidence.value import Moment, shown
@@ -122,7 +124,7 @@ def fact_line(
         names = words["list"].join(book.vocabulary.label(one, language) for one in fact.exceptions)
         notes.append(words["exceptions"].format(names=names))
     if section.applies:
-        notes.append(_applies(packet, section, language))
+        notes.append(_applies(packet, section, fact, language))
     names = words["list"].join(
         dict.fromkeys(_citation(packet.item(placed.item)) for placed in section.items)
     )
@@ -147,14 +149,18 @@ def open_line(
     return Sentence(f"claim:{claim_id}:", text)
 
 
-def _applies(packet: EvidencePacket, section: Section, language: str) -> str:
+def _applies(packet: EvidencePacket, section: Section, stated: Fact, language: str) -> str:
+    """Say how the case compares with the fact that is stated: another may be bounded otherwise."""
     claim = packet.claim(section.claim)
     field = claim.compares if claim else None
     fact = next((one for one in packet.spec.task.facts if one.field == field), None)
     value = (
         fact.value.text() if fact and fact.value.kind == "money" else PHRASES[language]["unstated"]
     )
-    return APPLIES[language][section.applies or "open"].replace("{value}", value)
+    found = section.applies or "open"
+    if isinstance(stated.value, Money):
+        found = applies(fact.value if fact else None, stated)
+    return APPLIES[language][found].replace("{value}", value)
 
 
 def _citation(item: EvidenceItem) -> str:

@@ -3,13 +3,12 @@
 from typing import Literal
 
 from callbacks.evidence.admission import telling
-from callbacks.evidence.authority import Support
-from callbacks.evidence.case import CaseState
+from callbacks.evidence.authority import applies
 from callbacks.evidence.conflict import Unknown, unknown_fields, unknown_of
 from callbacks.evidence.contract import Outcome
 from callbacks.evidence.findings import Findings
 from callbacks.evidence.inputs import Inputs
-from callbacks.evidence.money import Money, compare
+from callbacks.evidence.money import Money, Tax
 from callbacks.evidence.packet import PacketSpec, Placed, Section, Task
 from callbacks.evidence.plan import Claim
 from callbacks.evidence.selection import Selection
@@ -76,40 +75,26 @@ def _section(inputs: Inputs, found: Findings, selection: Selection, claim: Claim
         for name in way
     ]
     rank = {"evidence": 0, "counter": 1, "condition": 2}
-    applies: Literal["yes", "no", "open"] | None = None
+    compared: Literal["yes", "no", "open"] | None = None
     outcome = Outcome.CONFLICT if conflicts else Outcome.SUPPORTED
     if claim.compares:
-        applies = _applies(inputs.case, claim, found.supports[claim.id], way)
         fact = inputs.case.fact(claim.compares)
-        doubtful = (
-            fact is not None and fact.value.kind == "money" and fact.value.tax.value == "unknown"
-        )
-        if outcome is Outcome.SUPPORTED and (applies == "open" or doubtful):
+        case = fact.value if fact is not None else None
+        facts = [one.fact for one in found.supports[claim.id].proofs if one.item in way]
+        bounds = [one for one in facts if isinstance(one.value, Money)]
+        # Parts of a claim, or several subjects of one item, may be bounded differently.
+        results = {applies(case, one) for one in bounds}
+        compared = results.pop() if len(results) == 1 else "open"
+        amounts = [one for one in (case, *(one.value for one in bounds)) if isinstance(one, Money)]
+        doubtful = any(one.tax is Tax.UNKNOWN for one in amounts)
+        if outcome is Outcome.SUPPORTED and (compared == "open" or doubtful):
             outcome = Outcome.CONDITIONAL
     return Section(
         claim=claim.id,
         outcome=outcome,
         items=tuple(sorted(placed, key=lambda one: (rank[one.role], one.item))),
-        applies=applies,
+        applies=compared,
     )
-
-
-def _applies(
-    case: CaseState, claim: Claim, speaks: Support, way: frozenset[str]
-) -> Literal["yes", "no", "open"]:
-    fact = case.fact(claim.compares or "")
-    proof = next((one for one in speaks.proofs if one.item in way), None)
-    if fact is None or proof is None:
-        return "open"
-    if not isinstance(fact.value, Money) or not isinstance(proof.fact.value, Money):
-        return "open"
-    sign = compare(fact.value, proof.fact.value)
-    if sign is None:
-        return "open"
-    holds = {
-        "eq": sign == 0, "gt": sign > 0, "ge": sign >= 0, "lt": sign < 0, "le": sign <= 0,
-    }[proof.fact.comparator.value]  # fmt: skip
-    return "yes" if holds else "no"
 
 
 def _make_conditional(
