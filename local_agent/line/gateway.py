@@ -96,11 +96,19 @@ class Gateway:
         except ClientDisconnect:
             logger.info("event=webhook_refused error_code=DISCONNECTED")
             return Response(status_code=HTTPStatus.BAD_REQUEST)  # nobody is there to read it
+        except Exception as error:  # noqa: BLE001 - a server would log what it says, and that may quote an event
+            logger.error("event=webhook_failed error_type=%s", type(error).__name__)  # noqa: TRY400 - as above
+            return Refusal(
+                HTTPStatus.INTERNAL_SERVER_ERROR,
+                "INTERNAL_ERROR",
+                "Something failed; please send the events again.",
+            ).response()
 
     async def _body(self, request: Request) -> bytes:
         limit = self.settings.max_body_bytes
         declared = request.headers.get("content-length", "0")
-        size = int(declared) if declared.isascii() and declared.isdigit() else 0
+        # More digits than any limit has: a server may let by what Python refuses to read.
+        size = int(declared[:20]) if declared.isascii() and declared.isdigit() else 0
         if size > limit * _DRAINED:
             raise _too_large()
         parts: list[bytes] = []

@@ -261,6 +261,24 @@ async def test_too_many_at_once_are_503(app, make):
     assert (await app.post(body_of(BOT, [make.text("在", user=ANN)]))).status == 200
 
 
+@pytest.mark.parametrize("step", ["accept", "unsend"])
+async def test_what_fails_unforeseen_quotes_nothing(app, make, monkeypatch, caplog, step):
+    """A failure that nobody thought of is not acknowledged, and its words are in no log (4)."""
+
+    async def fails(*_, **__):
+        raise RuntimeError("花壇")
+
+    monkeypatch.setattr(app.line.inbox, step, fails)
+    body = body_of(BOT, [make.text("花壇", user=ANN), make.unsend("1", user=ANN)])
+    answer = await app.post(body)
+    assert answer.status in {500, 503}
+    assert code_of(answer) in {"INTERNAL_ERROR", "STORE_UNAVAILABLE"}
+    assert "花壇" not in caplog.text
+    monkeypatch.undo()
+    assert (await app.post(body)).status == 200
+    assert await stored(app) == 2
+
+
 async def test_unsending_is_done_before_the_200(app, make):
     """A message that is taken back before its turn never gets one, and its text is gone (L11)."""
     event = make.text("我的密碼是 1234", user=ANN)
