@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from typing import Any, Final
@@ -30,6 +31,9 @@ STATIC: Final = {
     "icon.svg": "image/svg+xml",
 }
 """Every file that is given out; nothing is looked up by what a request names."""
+
+_NUMBER: Final = re.compile("[0-9]{1,9}")
+"""More digits than anything here has; `int` refuses thousands of them."""
 
 WAIT_SECONDS: Final = 20.0
 """How long a question for news waits for some."""
@@ -81,17 +85,19 @@ def create_console(stage: Stage, *, name: str, token: str) -> ASGIApp:
 
     async def state(request: Request) -> Response:
         since = request.query_params.get("since", "")
-        await stage.news.after(int(since) if since.isdigit() else 0, WAIT_SECONDS)
+        await stage.news.after(_number(since), WAIT_SECONDS)
         return JSONResponse(await stage.state())
 
     async def turn(request: Request) -> Response:
-        found = stage.recorder.turn(request.path_params["number"])
+        found = stage.recorder.turn(_number(request.path_params["number"]))
         return _missing() if found is None else JSONResponse(detail(found, SCHEMA))
 
     async def exact(request: Request) -> Response:
-        found = stage.recorder.turn(request.path_params["number"])
-        index = request.path_params["index"]
-        if found is None or index >= len(found.sent) or found.sent[index].canonical is None:
+        found = stage.recorder.turn(_number(request.path_params["number"]))
+        index = _number(request.path_params["index"])
+        if found is None or not 0 <= index < len(found.sent):
+            return _missing()
+        if found.sent[index].canonical is None:
             return _missing()
         return Response(found.sent[index].canonical, media_type="application/json")
 
@@ -128,8 +134,8 @@ def create_console(stage: Stage, *, name: str, token: str) -> ASGIApp:
             Route("/", index),
             Route("/static/{file}", static),
             Route("/api/state", state),
-            Route("/api/turns/{number:int}", turn),
-            Route("/api/turns/{number:int}/requests/{index:int}", exact),
+            Route("/api/turns/{number}", turn),
+            Route("/api/turns/{number}/requests/{index}", exact),
             Route("/api/plot.svg", plot),
             Route("/api/say", say, methods=["POST"]),
             Route("/api/press", press, methods=["POST"]),
@@ -147,6 +153,11 @@ async def _done(
     except ValidationError:
         return JSONResponse({"error_code": "COMMAND_INVALID"}, status_code=400)
     return JSONResponse({"notice": await act(given)})
+
+
+def _number(text: str) -> int:
+    """Return a number that a request names; -1, which names nothing, where it is none."""
+    return int(text) if _NUMBER.fullmatch(text) else -1
 
 
 def _missing() -> Response:

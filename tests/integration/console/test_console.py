@@ -182,6 +182,9 @@ async def test_what_is_malformed_is_refused(client, path, body):
     [
         "/api/turns/1",
         "/api/turns/1/requests/0",
+        "/api/turns/" + "9" * 5_000,
+        "/api/turns/one",
+        "/api/turns/-1/requests/-1",
         "/api/plot.svg",
         "/static/none.js",
         "/static/../app.py",
@@ -193,6 +196,12 @@ async def test_what_is_malformed_is_refused(client, path, body):
 async def test_what_is_not_there_is_not_found(client, path):
     """Nothing but the page's own files and data is given out; the webhook is on another port."""
     assert (await client.http.get(path)).status_code == 404
+
+
+@pytest.mark.parametrize("since", ["9" * 5_000, "²", "-1", "", "one"])
+async def test_a_strange_number_is_no_error(client, since):
+    """A page that asks for news since anything at all gets the state."""
+    assert "turns" in await client.get(f"/api/state?since={since}")
 
 
 async def test_an_unknown_drill_is_not_found(client):
