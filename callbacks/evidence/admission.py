@@ -4,15 +4,18 @@ Raw rows are judged first and models are built for the survivors alone: of ten t
 one in a hundred counts, and building the others would cost ten times the judging.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from callbacks.evidence.errors import EvidenceError
-from callbacks.evidence.frozen import Frozen, Id
+from callbacks.evidence.frozen import ID_PATTERN, Frozen, Id
 from callbacks.evidence.item import EvidenceItem, Status
 from callbacks.evidence.plan import ClaimPlan
 from callbacks.evidence.trust import Trust
+
+_ID = re.compile(ID_PATTERN)
 
 MAX_SHOWN = 12
 """Most exclusions a packet names; the record names all of them."""
@@ -110,25 +113,23 @@ def admit(
         fallen: Ids of items whose life has ended; what was derived from them ends with them.
 
     Raises:
-        EvidenceError: A surviving row is no item, or two survivors share an id.
+        EvidenceError: A row that the reader may see is no item, or two survivors share an id.
     """
     accepted = {kind for claim in plan.claims for kind in claim.accepts}
     scope, gone = dict(asked.scope), set(fallen)
     if gone:
         rows = tuple(rows)
-        gone = _with_derived(
-            gone, [row for row in rows if not reader.names.isdisjoint(row["access"])]
-        )
+        gone = _with_derived(gone, [row for row in rows if _readable(row, reader)])
     survivors: dict[str, EvidenceItem] = {}
     excluded: dict[str, str] = {}
     aside: dict[str, Row] = {}
     denied, candidates = False, 0
     for row in rows:
         candidates += 1
-        if reader.names.isdisjoint(row["access"]):
+        if not _readable(row, reader):
             denied = True
             continue
-        reason = _reason(row, scope, asked, accepted, gone)
+        reason = _judged(row, scope, asked, accepted, gone)
         if reason:
             excluded[row["id"]] = reason
             if reason == "not_related":
@@ -144,6 +145,26 @@ def admit(
         out.append((NOT_AVAILABLE, "not_available_to_you"))
     items = tuple(survivors[key] for key in sorted(survivors))
     return Admission(items, tuple(out), candidates)
+
+
+def _readable(row: Row, reader: Reader) -> bool:
+    """Tell whether a reader may see a row; what has no list of names, nobody may."""
+    access = row.get("access")
+    names = access if isinstance(access, list | tuple | set | frozenset) else ()
+    return not reader.names.isdisjoint(names)
+
+
+def _judged(
+    row: Row, scope: dict[str, str], asked: Asked, accepted: set[str], gone: set[str]
+) -> str:
+    name = row.get("id")
+    if isinstance(name, str) and _ID.fullmatch(name):
+        try:
+            return _reason(row, scope, asked, accepted, gone)
+        except (KeyError, TypeError, ValueError):
+            pass
+    # Outside of the handler: the error would quote the row.
+    raise EvidenceError("A row is no item.")
 
 
 def _with_derived(gone: set[str], rows: Sequence[Row]) -> set[str]:

@@ -10,6 +10,7 @@ from callbacks.evidence.canonical import digest
 from callbacks.evidence.frozen import Frozen, Id, Scope, covers
 from callbacks.evidence.item import EvidenceItem
 from callbacks.evidence.plan import Claim
+from callbacks.evidence.trust import Use, allows
 from callbacks.evidence.value import Label
 
 
@@ -148,11 +149,17 @@ def find_conflicts(
                 predicate=predicate,
                 sides=names,
                 rank=sides[0].rank,
-                owner=duty.owner if duty else items[names[0]].owner,
+                owner=duty.owner if duty else _owner(names, items),
                 due_ms=due_ms,
             )
         )
     return tuple(conflicts)
+
+
+def _owner(sides: tuple[str, ...], items: Mapping[str, EvidenceItem]) -> str:
+    """Return who answers for the sides; what a stranger's text says of itself names nobody."""
+    vouched = (items[one].owner for one in sides if allows(items[one].trust, Use.PROVE))
+    return next(vouched, "unknown")
 
 
 def resolve(

@@ -10,7 +10,9 @@ from callbacks.evidence.errors import EvidenceError
 ID_MAX = 128
 """Longest id, in characters."""
 
-Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/\-]{0,127}$")]
+ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:/\-]{0,127}$"
+
+Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 """A name the application gave: ASCII, so that it can stand in a boundary line as it is."""
 
 Scope = tuple[tuple[Id, tuple[str, ...]], ...]

@@ -75,13 +75,15 @@ def _with_multiplier(clean: str) -> Exact | None:
     match = _PLAIN.match(clean)
     if match is None:
         return None
-    power = 0
+    power = last = 0
     rest = clean[match.end() :].strip()
     while rest:
         word = next((word for word in _TIMES if rest.startswith(word)), None)
-        if word is None:
+        # 百萬 and 萬萬 are said; 萬十 is 10,000 and ten to some, and ten times 10,000 to others.
+        if word is None or _TIMES[word] < last or (_TIMES[word] == last and last != _TIMES["萬"]):
             return None
-        power += _TIMES[word]
+        last = _TIMES[word]
+        power += last
         rest = rest[len(word) :].strip()
     sign, whole, fraction = match.groups()
     digits = int(whole.replace(",", "") + (fraction or "")) * (-1 if sign == "-" else 1)

@@ -70,7 +70,7 @@ def conflict_lines(packet: EvidencePacket, book: Phrasebook, language: str) -> l
         text = words["conflict"].format(
             id=conflict.id,
             sides=words["list"].join(_citation(packet.item(side)) for side in conflict.sides),
-            owner=book.vocabulary.label(conflict.owner, language),
+            owner=escape(book.vocabulary.label(conflict.owner, language)),
         )
         if conflict.due_ms is not None:
             time = local(conflict.due_ms, packet.contract.utc_offset_minutes)
