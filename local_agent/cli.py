@@ -28,6 +28,7 @@ _BAD_INPUT_CODES = frozenset(
         "EVENT_NOT_DEAD",
         "GENERATION_UNKNOWN",
         "INVALID_STORE_INPUT",
+        "NOT_REMEMBERED",
         "OUTPUT_EXISTS",
         "SETTINGS_INVALID",
         "UNSUPPORTED_STORE_URL",

@@ -38,6 +38,20 @@ class ForgettingIncomplete(Exception):
         self.numbers: dict[str, int | str] = {"remaining": remaining}
 
 
+class NeverRemembered(Exception):
+    """Something of this name was never remembered of a person, and could not be."""
+
+    error_code = "NOT_REMEMBERED"
+
+    def __init__(self) -> None:
+        """Say so; what there is to forget is told by name."""
+        super().__init__(
+            f"Nothing of this name was ever remembered, so nothing was forgotten; LOCAL remembers "
+            f"{_own_key()}, and `local-agent privacy inspect` shows what is held."
+        )
+        self.numbers: dict[str, int | str] = {}
+
+
 class OutputExists(Exception):
     """A file of that name is there already; it was left alone."""
 
@@ -179,7 +193,8 @@ def export(
 def forget(*, as_json: bool, key: str | None, everything: bool, **who: str | None) -> None:
     """Forget one thing, or all that is remembered, and read back what is left where.
 
-    The exit status is 0 only if nothing is left.
+    The exit status is 0 only if nothing is left. A name under which nothing can have been
+    remembered, such as a misspelt one, is refused.
 
     \b
     Examples:
@@ -190,13 +205,16 @@ def forget(*, as_json: bool, key: str | None, everything: bool, **who: str | Non
         raise click.UsageError("Say what to forget: --key NAME, or --all.")
     settings = _settings()
     owner = _owner(settings, **who)
-    _tell(
-        _ask(
-            settings,
-            lambda store: store.forget(owner, key, now_ms=_now(), channel=CHANNEL),
-        ),
-        as_json=as_json,
-    )
+
+    async def work(store: WholeStore) -> ForgetResult:
+        if key is not None:
+            held = await store.inspect(owner, now_ms=_now())
+            named = {*held.values, *(event.key for event in held.events)}
+            if key not in named and key != _own_key():
+                raise NeverRemembered
+        return await store.forget(owner, key, now_ms=_now(), channel=CHANNEL)
+
+    _tell(_ask(settings, work), as_json=as_json)
 
 
 @privacy.command()
@@ -268,6 +286,13 @@ def _tell(result: ForgetResult, *, as_json: bool) -> None:
         click.echo(f"read back     {result.attempts} time{'s' * (result.attempts > 1)}")
     if not result.complete:
         raise ForgettingIncomplete(sum(check.remaining for check in result.verified))
+
+
+def _own_key() -> str:
+    """Return under which name LOCAL remembers its one preference."""
+    from local_agent.context import DIETARY_KEY  # noqa: PLC0415 - imports ADK
+
+    return DIETARY_KEY
 
 
 def _settings() -> Settings:

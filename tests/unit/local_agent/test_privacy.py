@@ -110,6 +110,20 @@ def test_export_writes_a_file_for_its_owner_alone(run, tmp_path):
     assert json.loads(run("privacy", "export", "ann")[1])["person"] == "ann"
 
 
+def test_a_name_that_was_never_remembered_is_not_said_to_be_gone(run):
+    """A misspelt name is refused: "gone" beside a value that is still there would be believed."""
+    remember()
+    status, out, err = run("privacy", "forget", "ann", "--key", "diett")
+    assert (status, out) == (2, "")
+    assert "dietary_type" in err
+    assert err.rstrip().endswith("[NOT_REMEMBERED]")
+    assert "diet = vegan-value" in run("privacy", "inspect", "ann")[1]
+    # What LOCAL itself remembers may be forgotten of anybody, as often as one likes.
+    assert run("privacy", "forget", "ben", "--key", "dietary_type")[0] == 0
+    assert run("privacy", "forget", "ann", "--key", "diet")[0] == 0
+    assert run("privacy", "forget", "ann", "--key", "diet")[0] == 0
+
+
 def test_forget_says_what_is_gone_where(run):
     """Each surface that was read back is printed, and the value is in no file (8)."""
     remember()
