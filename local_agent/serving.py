@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -65,6 +66,9 @@ def serve(host: str, port: int, workers: int | None, processing: str | None) -> 
     given = {"workers": workers, "processing": processing}
     settings = load_settings({name: value for name, value in given.items() if value is not None})
     _ready_to_serve(settings)
+    port = _free(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    click.echo(f"Serving http://{shown}:{port}/callback; /readyz says when it can work.")
     # Each process reads the settings anew, from its environment.
     os.environ["LOCAL_PROCESSING"] = settings.processing
     import uvicorn  # noqa: PLC0415 - an extra, and slow to import
@@ -217,6 +221,19 @@ def _ready_to_serve(settings: Settings) -> None:
 
     check_line(settings)
     logs.set_up(settings.log_level)
+
+
+def _free(host: str, port: int) -> int:
+    """Return the port, or a free one for 0, once it is known that it can be listened on.
+
+    uvicorn tells it in a message of its own, of which the log holds no text.
+
+    Raises:
+        OSError: The address cannot be bound.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, port), family=family) as tried:
+        return int(tried.getsockname()[1])
 
 
 async def _work(settings: Settings) -> None:

@@ -3,8 +3,11 @@
 import asyncio
 import json
 import signal
+import socket
 import subprocess
 import sys
+import time
+import urllib.request
 
 import pytest
 
@@ -101,6 +104,53 @@ def test_what_is_missing_is_said_in_one_sentence(tmp_path, command, missing):
     assert ended.returncode == 2
     assert ended.stderr == f"{missing} must be set to serve LINE. [SETTINGS_INVALID]\n"
     assert not (tmp_path / "line.db").exists()
+
+
+def test_a_port_in_use_is_said_in_one_sentence(tmp_path):
+    """What the system refuses is told before anything is started, with the address and a code."""
+    env = environment(sqlite_url(tmp_path), "http://127.0.0.1:9", tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ended = run(env, "serve", "--port", port)
+    assert ended.returncode == 1
+    assert ended.stdout == ""
+    assert port in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert ended.stderr.endswith("[SYSTEM_REFUSED]\n")
+    assert not (tmp_path / "line.db").exists()
+
+
+def test_serve_says_where_it_listens(tmp_path):
+    """With port 0 the free one that was taken is told, and there it is that health is told."""
+    env = environment(sqlite_url(tmp_path), "http://127.0.0.1:9", tmp_path)
+    with (
+        (tmp_path / "log").open("w") as log,
+        subprocess.Popen(
+            [sys.executable, "-m", "local_agent.cli", "serve", "--port", "0"],
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            told = process.stdout.readline().split()[1]
+            assert told.endswith("/callback;")
+            assert _healthy(told.removesuffix("/callback;"))
+        finally:
+            process.terminate()
+            assert process.wait(timeout=60) in ENDED
+
+
+def _healthy(url):
+    for _ in range(600):
+        try:
+            with urllib.request.urlopen(f"{url}/healthz", timeout=5) as answer:  # noqa: S310 - http
+                return answer.status == 200
+        except OSError:  # it is not up yet
+            time.sleep(0.1)
+    return False
 
 
 def test_uvicorn_says_what_is_missing(tmp_path):
