@@ -7,15 +7,18 @@ alone.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from local_agent.catalog import CatalogError, load_catalog
 from local_agent.check import Check, Status
 from local_agent.doctor_keys import file_check, key_checks
-from local_agent.settings import Settings, SettingsError, load_settings, variable_of
+from local_agent.secret_files import SUFFIX
+from local_agent.settings import PREFIX, Settings, SettingsError, load_settings, variable_of
 from stores.errors import SchemaTooNew, StoreError
 from stores.probe import Probe, probe
 
@@ -28,6 +31,10 @@ SKEW_FAIL_MS: Final = 60_000
 LINE_WAITS_SECONDS: Final = 2
 """A webhook not answered by then counts as `request_timeout` (LINE, "Check webhook error causes and
 statistics")."""
+
+NEARLY: Final = 0.9
+"""How alike (difflib's ratio) a variable that nobody reads must be to a setting to be taken for a
+slip of the pen: one letter of twelve, or a missing plural."""
 
 _CHANNEL_SECRET_LENGTH: Final = 32
 """Of the channel secrets that LINE issues: 32 hexadecimal digits."""
@@ -60,6 +67,14 @@ async def examine(*, live: bool, clock: Callable[[], int]) -> list[Check]:
 
 def _settings(settings: Settings) -> Check:
     given = sorted(variable_of(name) for name in settings.model_fields_set)
+    known = {variable_of(name) for name in type(settings).model_fields}
+    known |= {f"{name}{SUFFIX}" for name in known}
+    for name in sorted(os.environ):
+        # Others may have variables of their own that begin so; only what is nearly ours is told.
+        meant = get_close_matches(name, known, n=1, cutoff=NEARLY)
+        if name.startswith(PREFIX) and name not in known and meant:
+            advice = f"Did you mean {meant[0]}?"
+            return Check("settings", "warn", f"{name} is set and is no setting", advice)
     return Check("settings", "ok", f"{len(given)} set: {', '.join(given) or 'defaults alone'}")
 
 
@@ -186,7 +201,12 @@ def _line(settings: Settings) -> Check:
         if value is None
     ]
     if len(missing) == 2:
-        return Check("line", "ok", "no channel; the demo, the chat and the console need none")
+        return Check(
+            "line",
+            "ok",
+            "no channel; the demo, the chat and the console need none, "
+            f"`serve` and `work` need {' and '.join(missing)}",
+        )
     if secret is None or token is None:
         return Check("line", "fail", f"missing: {', '.join(missing)}", "Set both, or neither.")
     if len(secret.get_secret_value()) != _CHANNEL_SECRET_LENGTH:

@@ -47,6 +47,26 @@ def test_a_wrong_setting_is_named_and_never_quoted(here, monkeypatch):
     assert "hunter2" not in repr(check)
 
 
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [("LOCAL_MAX_TRUNS", "LOCAL_MAX_TURNS"), ("LOCAL_STORE_KEY", "LOCAL_STORE_KEYS")],
+)
+def test_a_misspelt_setting_is_told(here, monkeypatch, slip, meant):
+    """A variable that nobody reads and that is nearly a setting is named, and what was meant."""
+    monkeypatch.setenv("LOCAL_RANK", "0")  # somebody else's
+    assert looked()["settings"].status == "ok"
+    monkeypatch.setenv(slip, "hunter2")
+    check = looked()["settings"]
+    assert (check.status, check.advice) == ("warn", f"Did you mean {meant}?")
+    assert "hunter2" not in repr(check)
+
+
+def test_without_a_channel_it_is_told_what_serving_needs(here):
+    """Nothing is wrong without a channel; both variables are named for whoever wants to serve."""
+    found = looked()["line"].found
+    assert "LOCAL_LINE_CHANNEL_SECRET and LOCAL_LINE_CHANNEL_TOKEN" in found
+
+
 def test_no_secret_is_shown(here, monkeypatch):
     """Keys, token, secret and a password in the URL are in nothing that is found or advised."""
     secrets = dict(
