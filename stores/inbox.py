@@ -188,11 +188,13 @@ class Inbox(Protocol):
     async def finish(
         self, claim: Claim, ending: State, *, now_ms: int, error_code: str | None = None,
         sent: tuple[str, ...] = (), with_held: tuple[str, ...] = (),
+        dropped: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         """End an event, drop its body and plan, and free the chat.
 
-        ``sent`` are pseudonyms of the messages' ids; ``with_held`` are held events of this chat
-        that end as well. An event that was unsent while it was ``sending`` stays silent.
+        ``sent`` are pseudonyms of the messages' ids. Of this chat's held events those ``with_held``
+        end the same way, and those ``dropped``, which nobody sends any more, end ``refused``. An
+        event that was unsent while it was ``sending`` stays silent.
         """
 
     async def hold(self, claim: Claim, plan: bytes, *, now_ms: int, error_code: str) -> None:

@@ -54,7 +54,14 @@ class Ended:
     ending: State
     error_code: str | None
     sent: tuple[str, ...]
-    with_held: tuple[str, ...]
+    with_held: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def of_held(self) -> tuple[tuple[str, State], ...]:
+        """Held events that end with it, and how."""
+        along = ((event_id, self.ending) for event_id in self.with_held)
+        return (*along, *((event_id, State.REFUSED) for event_id in self.dropped))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +193,7 @@ class InboxBase:
         error_code: str | None = None,
         sent: tuple[str, ...] = (),
         with_held: tuple[str, ...] = (),
+        dropped: tuple[str, ...] = (),
     ) -> None:
         """End an event, drop its body and plan, and free the chat.
 
@@ -196,12 +204,12 @@ class InboxBase:
         if ending not in ENDINGS:
             raise InvalidInput(field="ending")
         _check_code(error_code)
-        for field, ids in (("sent", sent), ("with_held", with_held)):
+        for field, ids in (("sent", sent), ("with_held", with_held), ("dropped", dropped)):
             if not isinstance(ids, tuple):
                 raise InvalidInput(field=field)
             for one in ids:
                 checks.identifier(one, field, EVENT_ID_MAX)
-        ended = Ended(State(ending), error_code, sent, with_held)
+        ended = Ended(State(ending), error_code, sent, with_held, dropped)
         _require(await self._finish(claim, ended, now_ms))
 
     async def hold(self, claim: Claim, plan: bytes, *, now_ms: int, error_code: str) -> None:

@@ -62,7 +62,8 @@ class Delivered:
             for the chat's next reply; `waiting`, to be tried again; `silent` for a test of LINE's.
         error_code: Why it is not `sent`.
         sent_ids: LINE's ids of the messages that are out, where it told them.
-        with_held: Event ids of the held plans that need no sending any more.
+        with_held: Event ids of the held plans that left with it.
+        dropped: Event ids of held plans that can never be sent.
         kept: What is to be held, where the ending is `held`; never with personal values.
     """
 
@@ -70,6 +71,7 @@ class Delivered:
     error_code: str | None = None
     sent_ids: tuple[str, ...] = ()
     with_held: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
     kept: Plan | None = None
 
 
@@ -146,12 +148,12 @@ class Delivery:
 
     async def _reply(self, token: str, plan: Plan, held: tuple[HeldPlan, ...]) -> Delivered | None:
         """Reply; None if the token is spent and nothing of ours can have spent it."""
-        messages, riding = _with_held(plan, held)
+        messages, riding, dropped = _with_held(plan, held)
         outcome = self._counted(await self._client.reply(token, messages), "reply")
         if outcome.verdict is Verdict.REFUSED and riding:
             # A refused request leaves the token as it was. If our own messages alone are taken, the
             # fault is in the held ones, which would stand in the way of every later answer.
-            messages = list(plan.messages)
+            messages, riding, dropped = list(plan.messages), (), (*riding, *dropped)
             outcome = self._counted(await self._client.reply(token, messages), "reply")
         unsure = False
         if outcome.verdict is Verdict.FAILED:
@@ -160,10 +162,11 @@ class Delivery:
             unsure = True
             outcome = self._counted(await self._client.reply(token, messages), "reply")
         if outcome.verdict.accepted:
-            return Delivered(State.SENT, sent_ids=outcome.message_ids, with_held=riding)
+            ids = outcome.message_ids
+            return Delivered(State.SENT, sent_ids=ids, with_held=riding, dropped=dropped)
         code = outcome.verdict.error_code
         if unsure or outcome.verdict.maybe:
-            return Delivered(State.UNKNOWN, error_code=code, with_held=riding)
+            return Delivered(State.UNKNOWN, error_code=code, with_held=riding, dropped=dropped)
         if outcome.verdict is Verdict.TOKEN_SPENT:
             return None
         if outcome.verdict is Verdict.REFUSED:
@@ -210,15 +213,18 @@ class Delivery:
         return outcome
 
 
-def _with_held(plan: Plan, held: tuple[HeldPlan, ...]) -> tuple[list[Json], tuple[str, ...]]:
-    """Return the messages of a reply, and the ids of the held plans in front of its own."""
+def _with_held(
+    plan: Plan, held: tuple[HeldPlan, ...]
+) -> tuple[list[Json], tuple[str, ...], tuple[str, ...]]:
+    """Return a reply's messages, ids of held plans in front of its own, and of unreadable ones."""
     riding: list[Json] = []
     ids: list[str] = []
+    dropped: list[str] = []
     for one in held:
         try:
             earlier = Plan.model_validate_json(one.plan).messages
         except ValidationError:  # written by another version; it can never be sent
-            ids.append(one.event_id)
+            dropped.append(one.event_id)
             continue
         if len(riding) + len(earlier) + len(plan.messages) > MOST_MESSAGES:
             continue  # it waits; one that is shorter may still have room
@@ -227,7 +233,7 @@ def _with_held(plan: Plan, held: tuple[HeldPlan, ...]) -> tuple[list[Json], tupl
     messages = [*riding, *plan.messages]
     if riding and len(messages) < MOST_MESSAGES:
         messages.insert(0, text(words.HELD))
-    return messages, tuple(ids)
+    return messages, tuple(ids), tuple(dropped)
 
 
 def _without_values(plan: Plan) -> Plan:

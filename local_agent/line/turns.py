@@ -275,7 +275,8 @@ class Turns:
             now_ms=self.clock(),
             error_code=delivered.error_code,
             sent=tuple(self.names.message(sent) for sent in delivered.sent_ids),
-            with_held=(*delivered.with_held, *stale),
+            with_held=delivered.with_held,
+            dropped=(*delivered.dropped, *stale),
         )
 
     async def _give_back(

@@ -282,7 +282,7 @@ class InboxSuite(Suite):
         assert await inbox.requeue("e1", now_ms=NOW)
         assert not await inbox.requeue("e1", now_ms=NOW)
         again = await take(inbox, "w2", LATER)
-        assert (again.event_id, again.body, again.attempts) == ("e1", b"the body of e1", 1)
+        assert (again.event_id, again.body, again.attempts) == ("e1", b"the body of e1", 0)
 
     @scenario
     async def test_a_lease_that_ran_out_counts(self, store: Any) -> None:
@@ -295,6 +295,17 @@ class InboxSuite(Suite):
         later = NOW + 3 * LEASE
         await inbox.release(claim, now_ms=later, retry_at_ms=later, error_code="X")
         assert (await take(inbox, now_ms=later)).attempts == 4
+
+    @scenario
+    async def test_leases_that_ran_out_count_for_their_event(self, store: Any) -> None:
+        """An older event that comes late does not die of what workers died of before it came."""
+        inbox = store.inbox("town")
+        await inbox.accept((arrival("e1"),), now_ms=NOW)
+        for turn in range(3):
+            await take(inbox, now_ms=NOW + turn * LEASE)
+        await inbox.accept((arrival("older", said_at_ms=NOW - 1),), now_ms=NOW)
+        claims = [await take(inbox, now_ms=NOW + turn * LEASE) for turn in (3, 4)]
+        assert [(one.event_id, one.attempts) for one in claims] == [("older", 0), ("older", 1)]
 
     @scenario
     async def test_what_was_not_sent_is_ready_again(self, store: Any) -> None:
@@ -352,6 +363,22 @@ class InboxSuite(Suite):
         await answer(inbox, claim, with_held=("e1", "e2", "o1", "nobody's"))
         assert await inbox.counts() == {State.SENT: 5, State.WAITING: 2}
         assert await nothing(inbox)
+
+    @scenario
+    async def test_a_held_answer_ends_as_what_it_went_with(self, store: Any) -> None:
+        """With an unknown reply it is unknown, and what is never sent is not among the sent."""
+        inbox = store.inbox("town")
+        for number in range(3):
+            await inbox.accept((arrival(f"e{number}"),), now_ms=NOW)
+            claim = await take(inbox)
+            await inbox.hold(claim, b"a plan", now_ms=NOW, error_code="QUOTA")
+        await inbox.accept((arrival("last"),), now_ms=NOW)
+        claim = await take(inbox)
+        await inbox.sending(claim, retry_key=None, now_ms=NOW)
+        ends = {"with_held": ("e0",), "dropped": ("e1", "nobody's")}
+        await inbox.finish(claim, State.UNKNOWN, now_ms=NOW, **ends)
+        assert await inbox.counts() == {State.UNKNOWN: 2, State.REFUSED: 1, State.HELD: 1}
+        assert [one.event_id for one in await inbox.letters(State.REFUSED)] == ["e1"]
 
     @scenario
     async def test_old_events_are_dropped(self, store: Any) -> None:

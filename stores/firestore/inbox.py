@@ -148,7 +148,7 @@ class FirestoreInbox(InboxBase):
                 batch.set(document, {**told, "tenant": self.tenant})
             return done
 
-        events = (claim.event_id, *ended.with_held)
+        events = (claim.event_id, *(event_id for event_id, _ in ended.of_held))
         return await self._documents.change(claim.chat, events, work)
 
     async def _hold(self, claim: Claim, plan: bytes, now_ms: int, error_code: str) -> bool:

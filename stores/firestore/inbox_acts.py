@@ -115,9 +115,11 @@ class Chat:
         """Begin a lease if there is work due."""
         if not self.is_due(now_ms) or not self.open:
             return False
-        self.lapsed = 0 if self.worker is None else self.lapsed + 1
+        head = self.open_ids[0]
+        again = self.worker is not None and self.event_id == head
+        self.lapsed = self.lapsed + 1 if again else 0
         self.worker, self.fence, self.due_at_ms = worker, self.fence + 1, until_ms
-        self.event_id = self.open_ids[0]
+        self.event_id = head
         return True
 
     def leased(self, claim: Claim) -> bool:
@@ -156,10 +158,10 @@ def finish(
         person, event.error_code = event.person, ended.error_code
         event.move(ended.ending.value, now_ms)
         chat.drop(event.event_id)
-    for event_id in ended.with_held:
+    for event_id, state in ended.of_held:
         held = events.get(event_id)
         if held is not None and held.state == State.HELD and event_id in chat.held_ids:
-            held.move(State.SENT.value, now_ms)
+            held.move(state.value, now_ms)
             chat.drop(event_id)
     chat.free(now_ms)
     return True, person

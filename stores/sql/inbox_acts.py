@@ -184,8 +184,14 @@ def finish(
     session.many(
         statements.END_HELD,
         [
-            {"tenant": tenant, "of_chat": claim.chat, "of_event": event_id, "now_ms": now_ms}
-            for event_id in ended.with_held
+            {
+                "tenant": tenant,
+                "of_chat": claim.chat,
+                "of_event": event_id,
+                "new_state": state.value,
+                "now_ms": now_ms,
+            }
+            for event_id, state in ended.of_held
         ],
     )
     session.many(

@@ -122,17 +122,26 @@ FREE_CHATS: Final = Prepared(
 )
 """Chats that are due and that nobody else is about to lease."""
 _oldest = (inbox.c.said_at_ms, inbox.c.arrived_at_ms, inbox.c.place)
-_lease: dict[str, Any] = {
-    "event_id": select(inbox.c.event_id)
+_oldest_open: Final = (
+    select(inbox.c.event_id)
     .where(inbox.c.tenant == chats.c.tenant, inbox.c.chat == chats.c.chat, open_event)
     .order_by(*_oldest)
     .limit(1)
-    .scalar_subquery(),
+    .scalar_subquery()
+)
+_lease: dict[str, Any] = {
+    "event_id": _oldest_open,
     "worker": bindparam("new_worker"),
     "fence": chats.c.fence + 1,
     "due_at_ms": bindparam("until_ms"),
-    # A worker that is still there let its lease run out.
-    "lapsed": case((chats.c.worker.is_not(None), chats.c.lapsed + 1), else_=literal_column("0")),
+    # A worker that is still there let its lease run out, and it was at the same event.
+    "lapsed": case(
+        (
+            and_(chats.c.worker.is_not(None), chats.c.event_id == _oldest_open),
+            chats.c.lapsed + 1,
+        ),
+        else_=literal_column("0"),
+    ),
 }
 TAKE: Final = Prepared(
     update(chats)
@@ -217,7 +226,7 @@ RELEASE: Final = _moved(
 END_HELD: Final = Prepared(
     update(inbox)
     .where(_of_event, held_event, inbox.c.chat == bindparam("of_chat"))
-    .values(state=_literal(State.SENT), changed_at_ms=bindparam("now_ms"), **_GONE)
+    .values(state=bindparam("new_state"), changed_at_ms=bindparam("now_ms"), **_GONE)
 )
 ADD_SENT: Final = Prepared(
     insert(sent)

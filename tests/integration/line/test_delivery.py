@@ -371,7 +371,8 @@ async def test_a_held_answer_that_line_refuses_does_not_block_the_chat(world: Wo
     """The new answer goes alone, and the faulty one is not tried with every later reply."""
     faulty = held(1, Plan(messages=({"type": "text", "text": " "},)))
     done = await world.deliver(world.incoming(), plan_of("新"), held=(faulty,))
-    assert (done.ending, done.with_held) == (State.SENT, ("held-1",))
+    assert (done.ending, done.with_held) == (State.SENT, ())
+    assert done.dropped == ("held-1",)
     assert world.texts() == ["新"]
 
 
@@ -379,7 +380,8 @@ async def test_a_held_answer_of_another_version_is_dropped(world: World) -> None
     """What cannot be read can never be sent."""
     unreadable = HeldPlan(event_id="held-1", plan=b'{"form": 2}')
     done = await world.deliver(world.incoming(), plan_of("新"), held=(unreadable,))
-    assert (done.ending, done.with_held) == (State.SENT, ("held-1",))
+    assert (done.ending, done.with_held) == (State.SENT, ())
+    assert done.dropped == ("held-1",)
     assert world.texts() == ["新"]
 
 

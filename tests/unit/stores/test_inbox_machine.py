@@ -195,8 +195,9 @@ class InboxMachine(RuleBasedStateMachine):
             heads, at = self.model.heads(name), self.model.chats[name]
             if chat not in (None, name) or not heads or at.due > self.now:
                 continue
-            lapsed = 0 if at.holder is None else at.lapsed + 1
             head = heads[0]
+            again = at.holder is not None and at.event_id == head.event_id
+            lapsed = at.lapsed + 1 if again else 0
             self.model.leases += 1
             self.model.chats[name] = Chat(
                 self.model.leases, head.event_id, self.now + LEASE, lapsed
@@ -278,13 +279,19 @@ class InboxMachine(RuleBasedStateMachine):
         event.key = key
         event.move(State.SENDING, self.now)
 
-    @rule(claim=claims, ending=st.sampled_from(sorted(ENDINGS)), with_held=st.booleans())
-    def finish(self, claim, ending, with_held):
+    @rule(claim=claims, ending=st.sampled_from(sorted(ENDINGS)), along=st.integers(0, 2))
+    def finish(self, claim, ending, along):
         lease, told = claim
-        held = tuple(one.event_id for one in told.held) if with_held else ()
+        held = tuple(one.event_id for one in told.held)
+        gone, dropped = (held[:along], held[along:]) if along else ((), ())
         result = self.attempt(
             self.inbox.finish(
-                told, ending, now_ms=self.now, with_held=held, sent=(f"s-{told.event_id}",)
+                told,
+                ending,
+                now_ms=self.now,
+                with_held=gone,
+                dropped=dropped,
+                sent=(f"s-{told.event_id}",),
             )
         )
         if self.model.chats[told.chat].holder != lease[0]:
@@ -293,10 +300,10 @@ class InboxMachine(RuleBasedStateMachine):
         event = self.model.at_it(lease, self.now)
         if event is not None:
             event.move(ending, self.now)
-        for name in held:
+        for name in (*gone, *dropped):
             one = self.model.events.get(name)
             if one is not None and one.state is State.HELD and one.chat == told.chat:
-                one.move(State.SENT, self.now)
+                one.move(ending if name in gone else State.REFUSED, self.now)
         self.model.free(told.chat, self.now)
         assert result is None
         assert self.run(self.inbox.is_ours(told.chat, f"s-{told.event_id}"))
