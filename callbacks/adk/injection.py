@@ -10,7 +10,9 @@ import html
 import json
 import unicodedata
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -178,6 +180,30 @@ def _reset(actions: EventActions, name: str) -> None:
     field_ = type(actions).model_fields.get(name)
     if field_ is not None:
         setattr(actions, name, field_.get_default(call_default_factory=True))
+
+
+_running: ContextVar[tuple[tuple[str, Filled], ...]] = ContextVar("running", default=())
+
+
+@contextmanager
+def running(tool: str, filled: Filled) -> Iterator[None]:
+    """Know, in whatever the tool does until it ends, what it was filled with."""
+    token = _running.set((*_running.get(), (tool, filled)))
+    try:
+        yield
+    finally:
+        _running.reset(token)
+
+
+def holding(read: Callable[[], str]) -> list[str]:
+    """Return the running tools whose filled in values stand in a text, by name.
+
+    Args:
+        read: Returns the text; not called where no such tool is running.
+    """
+    calls = _running.get()
+    text = read() if calls else ""
+    return sorted({tool for tool, filled in calls if _scrub_text(text, filled) != text})
 
 
 def is_open(value: Any) -> bool:

@@ -15,12 +15,14 @@ from callbacks.adk.evidence import EvidencePackets, evidence_blocks, over_budget
 from callbacks.adk.evidence_turn import TurnEvidence
 from callbacks.adk.fitting import Fitting
 from callbacks.adk.history import HistoryPolicy, history_rules, prepared_once, with_history
+from callbacks.adk.injection import holding
 from callbacks.adk.internals import static_prefix
 from callbacks.adk.keeper import failed
 from callbacks.adk.meter import Meter
 from callbacks.adk.reducing import Reducer, Reducers, fit_reduced
 from callbacks.adk.refusal import Refusal, RefusalText
 from callbacks.adk.report import RequestRecord
+from callbacks.adk.tree import PreferenceInPrompt
 from callbacks.adk.turn import Awaited, AwaitedRequests, Turn
 from callbacks.context.errors import BudgetExceeded, ContextError, CounterFailed
 from callbacks.context.fit import Fit
@@ -169,6 +171,7 @@ class OutgoingRequests:
         try:
             counted = adk_contents.count_request(request)
             _require_whole(request)
+            _require_public(counted)
             calls = awaited.turn.root.calls if awaited is not None else None
             verdict = await self._meter.require(counted, calls)
             units = verdict.units
@@ -251,6 +254,12 @@ def _require_whole(request: LlmRequest) -> None:
     for cause, found in causes.items():
         if found:
             raise CounterFailed(numbers={"cause": cause})
+
+
+def _require_public(counted: CountRequest) -> None:
+    """Refuse what a running tool asks a model itself with what it was filled with (invariant 6)."""
+    if tools := holding(lambda: counted.canonical().decode("utf-8", "replace")):
+        raise PreferenceInPrompt(tools)
 
 
 def agent_name(context: InvocationContext) -> str:

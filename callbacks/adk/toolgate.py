@@ -42,14 +42,15 @@ def gate_tool(tool: BaseTool) -> bool:
     """Put the gate into a tool, in place, so that whoever holds the tool runs the gated one.
 
     Returns:
-        Whether it could be; a class that allows no subclass or no change of class cannot.
+        Whether it could be; a class that allows no subclass or no change of class cannot, nor one
+        that hands out a run of its own whatever its class is.
     """
-    if not isinstance(tool, GatedTool):
-        try:
+    try:
+        if not isinstance(tool, GatedTool):
             object.__setattr__(tool, "__class__", _gated_class(type(tool)))
-        except Exception:  # noqa: BLE001 - a class may refuse in any way; whoever asks says so
-            return False
-    return True
+        return bool(tool.run_async == object.__getattribute__(tool, "_run_gated"))
+    except Exception:  # noqa: BLE001 - a class may refuse in any way; whoever asks says so
+        return False
 
 
 class GatedTool(BaseTool):

@@ -10,7 +10,7 @@ from typing import Any
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
-from callbacks.adk.injection import RECEIPT, Filled, Preference, clean_actions, fill, scrub
+from callbacks.adk.injection import RECEIPT, Filled, Preference, clean_actions, fill, running, scrub
 from callbacks.adk.internals import invocation_of, streams
 from callbacks.adk.keeper import TurnKeeper, failed
 from callbacks.adk.refusal import Refusal, RefusalText
@@ -110,7 +110,7 @@ class ToolCalls:
         self._keeper.enter_tool(turn)
         try:
             if private or filled.arguments:
-                ran = await self._run_guarded(turn, filled, private, run, tool_context)
+                ran = await self._run_guarded(call, filled, private, run, tool_context)
             else:
                 result = await run(args=args, tool_context=tool_context)
                 ran = _Ran(result, result)
@@ -138,9 +138,10 @@ class ToolCalls:
         return dict(RECEIPT)
 
     async def _run_guarded(
-        self, turn: Turn, filled: Filled, private: bool, run: RunTool, tool_context: ToolContext
+        self, call: _Call, filled: Filled, private: bool, run: RunTool, tool_context: ToolContext
     ) -> _Ran:
         """Run a call that holds private things, and clean all that it leaves."""
+        turn = call.turn
         given, live = tool_context.actions, invocation_of(tool_context).session.state
         stopped: BaseException | None = None
         failure: Refusal | None = None
@@ -151,7 +152,8 @@ class ToolCalls:
         except Exception as error:  # noqa: BLE001 - what could not be put back is not let happen
             return _Ran(None, None, turn.refuse(failed(error)))
         try:
-            result = await run(args=filled.effective, tool_context=tool_context)
+            with running(call.tool.name, filled):
+                result = await run(args=filled.effective, tool_context=tool_context)
         except BaseException as error:  # noqa: BLE001 - whatever it is, its text and traceback hold values
             stopped, failure = without_content(error), Refusal("TOOL_FAILED")
         try:

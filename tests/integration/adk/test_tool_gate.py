@@ -678,6 +678,52 @@ async def test_actions_put_in_place_of_its_own_are_cleaned(
     assert DIET not in await town.stored() + str(spy.seen) + str(model.requests)
 
 
+@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("told", [True, False])
+async def test_a_running_tool_asks_no_model_with_what_it_was_filled_in(
+    town: Town, told: bool
+) -> None:
+    """Invariant 6: an agent that a filled tool runs gets no value; without one it may run."""
+    await town.remember()
+    inner = ScriptedModel.of(say("fine"))
+    child = AgentTool(LlmAgent(name="child", model=inner, instruction="x"))
+    ran: list[str] = []
+
+    async def search_places(area: str, tool_context: ToolContext, diet: str = "") -> Any:
+        """Search places."""
+        ran.append(diet)
+        request = f"places for {diet}" if told else "places"
+        return await child.run_async(args={"request": request}, tool_context=tool_context)
+
+    model = ScriptedModel.of(call("search_places", area="Huatan"), say("ok"))
+    events = await town.turn(runner(town, town.agent(model, tools=[search_places])), "hungry")
+    assert ran == [DIET]
+    asked = [request for request, _ in town.sent]
+    assert DIET not in str(asked) + str(inner.requests) + str(model.requests)
+    assert len(inner.requests) == (0 if told else 1)
+    assert events[-1].error_code == ("PREFERENCE_IN_PROMPT" if told else None)
+
+
+class OwnWay(Elsewhere):
+    """Hands out a run of its own, whatever class it is given."""
+
+    def __getattribute__(self, name: str) -> Any:
+        return super().__getattribute__("own" if name == "run_async" else name)
+
+    async def own(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        self.ran.append(dict(args))
+        return {"rows": 1}
+
+
+async def test_a_tool_that_goes_round_its_gate_does_not_run(town: Town) -> None:
+    """Invariant 6: a gate that would not be come by is no gate; such a tool is refused by name."""
+    tool = OwnWay()
+    model = ScriptedModel.of(call("elsewhere"), say("never"))
+    events = await town.turn(runner(town, town.agent(model, tools=[tool])), "hungry")
+    assert events[-1].error_code == "TOOL_NOT_GATED"
+    assert tool.ran == []
+
+
 async def test_an_unfilled_tools_errors_are_its_own(town: Town) -> None:
     """Where nothing private is in play, error callbacks and exceptions are left alone."""
 
