@@ -15,11 +15,13 @@ from pathlib import Path
 
 from examples.day12.helpdesk import Helpdesk, model_of
 from examples.day12.messages import NEWEST
+from local_agent.cli import speak_utf8
 from local_agent.settings import SettingsError, load_settings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Ask, print the answer and what the request was made of; 0 if it was answered."""
+    speak_utf8()
     parser = argparse.ArgumentParser(
         prog="python -m examples.day12.ask", description="Ask the helpdesk one question."
     )

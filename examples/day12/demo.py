@@ -19,10 +19,12 @@ from examples.day12.messages import SECRET
 from examples.day12.page import page
 from examples.day12.run import everything
 from local_agent import logs
+from local_agent.cli import speak_utf8
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the demo and write its report."""
+    speak_utf8()
     parser = argparse.ArgumentParser(
         prog="python -m examples.day12.demo",
         description="Show which blocks a model sees of six messages, and why.",
@@ -35,10 +37,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         (out / "live").mkdir(parents=True)
     except OSError:
-        print("SYSTEM_REFUSED: The output folder could not be made.", file=sys.stderr)
+        print("The output folder could not be made. [SYSTEM_REFUSED]", file=sys.stderr)
         return 2
     logs.set_up("ERROR")
-    return 0 if _run(out) else 1
+    try:
+        return 0 if _run(out) else 1
+    except KeyboardInterrupt:
+        print("Stopped. [INTERRUPTED]", file=sys.stderr)
+        return 130
 
 
 def _run(out: Path) -> bool:

@@ -26,6 +26,7 @@ from examples.procurement.page import page
 from examples.procurement.sources import READER
 from examples.procurement.walk import Walk, walk
 from local_agent import logs
+from local_agent.cli import speak_utf8
 
 REPLAY_SECONDS = 120
 """The longest that another process may take to make the packet again."""
@@ -33,6 +34,7 @@ REPLAY_SECONDS = 120
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the demo and write its report."""
+    speak_utf8()
     parser = argparse.ArgumentParser(
         prog="python -m examples.procurement.demo",
         description="Answer a purchasing question by evidence, claim by claim, offline.",
@@ -45,10 +47,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         out.mkdir(parents=True)
     except OSError:
-        print("SYSTEM_REFUSED: The output folder could not be made.", file=sys.stderr)
+        print("The output folder could not be made. [SYSTEM_REFUSED]", file=sys.stderr)
         return 2
     logs.set_up("ERROR")
-    return 0 if _run(out) else 1
+    try:
+        return 0 if _run(out) else 1
+    except KeyboardInterrupt:
+        print("Stopped. [INTERRUPTED]", file=sys.stderr)
+        return 130
 
 
 def _run(out: Path) -> bool:

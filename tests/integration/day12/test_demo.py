@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +97,32 @@ def test_ask_refuses_a_wrong_setting(
     monkeypatch.setenv("LOCAL_BUDGET_LIMIT", "many")
     assert ask.main([NEWEST]) == 2
     assert "LOCAL_BUDGET_LIMIT" in capsys.readouterr().err
+
+
+def test_the_demo_speaks_chinese_under_any_locale(tmp_path: Path) -> None:
+    """Where the locale is C the demo prints what it prints elsewhere, and no traceback."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "examples.day12.demo", "--out", str(tmp_path / "out")],
+        env={**os.environ, "LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert "報告：" in ended.stdout.decode("utf-8")
+
+
+def test_a_demo_that_is_stopped_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C ends it with one sentence and status 130, as it does every command."""
+
+    def stopped(_: Path) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "_run", stopped)
+    assert demo.main(["--out", str(tmp_path / "out")]) == 130
+    assert capsys.readouterr().err == "Stopped. [INTERRUPTED]\n"
 
 
 def _evaluated(question: str, **expected: str) -> tuple[str, dict[str, Any]]:
