@@ -129,7 +129,8 @@ def inspect(*, as_json: bool, **who: str | None) -> None:
       local-agent privacy inspect console
     """  # noqa: D301 - click reads this escape
     settings = _settings()
-    held = _ask(settings, lambda store: store.inspect(_owner(settings, **who), now_ms=_now()))
+    owner = _owner(settings, **who)
+    held = _ask(settings, lambda store: store.inspect(owner, now_ms=_now()))
     if as_json:
         click.echo(held.model_dump_json(indent=2))
         return
@@ -337,10 +338,13 @@ def _owner(
 def _ask(settings: Settings, work: Callable[[WholeStore], Awaitable[T]]) -> T:
     """Open the store of the settings, do it, and close it."""
     from local_agent.keyfile import store_keys  # noqa: PLC0415 - see the module's docstring
-    from stores.open import open_store  # noqa: PLC0415 - imports SQLAlchemy
+    from stores.open import must_exist, open_store  # noqa: PLC0415 - imports SQLAlchemy
+
+    url = settings.database_url.get_secret_value()
+    # In the wrong folder an empty store would be made, and say that everything is gone.
+    must_exist(url)
 
     async def ask() -> T:
-        url = settings.database_url.get_secret_value()
         async with open_store(url, store_keys=store_keys(settings)) as store:
             return await work(store)
 

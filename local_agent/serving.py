@@ -252,13 +252,16 @@ def _ask(work: Callable[[Inbox], Awaitable[T]]) -> T:
     from local_agent import logs  # noqa: PLC0415 - see the module of the command
     from local_agent.keyfile import store_keys  # noqa: PLC0415 - as above
     from local_agent.settings import load_settings  # noqa: PLC0415 - imports pydantic
-    from stores.open import open_store  # noqa: PLC0415 - imports SQLAlchemy
+    from stores.open import must_exist, open_store  # noqa: PLC0415 - imports SQLAlchemy
 
     settings = load_settings()
     logs.set_up("WARNING")
 
+    url = settings.database_url.get_secret_value()
+    # In the wrong folder an empty store would be made, and say that everything is gone.
+    must_exist(url)
+
     async def ask() -> T:
-        url = settings.database_url.get_secret_value()
         async with open_store(url, store_keys=store_keys(settings)) as store:
             return await work(store.inbox(settings.tenant))
 

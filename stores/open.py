@@ -92,6 +92,25 @@ def open_store(
     return SqlStore(engine, signing_keys=signing_keys, ring=ring, policy_version=policy_version)
 
 
+def must_exist(url: str) -> None:
+    """Refuse a file that is not there: for those who look after a store and must not make one.
+
+    A server is not asked; what it lacks is said at the first use.
+
+    Raises:
+        UnsupportedStoreUrl: If the URL names no backend of this package.
+        StoreUnavailable: If it names a file, and there is none.
+    """
+    if url.startswith((_POSTGRES, _FIRESTORE)):
+        return
+    path = _sqlite_path(url)
+    if path is not None and not path.exists():
+        raise StoreUnavailable(
+            "There is no store: the file that the database's URL names does not exist.",
+            reason="missing_file",
+        )
+
+
 def _postgres() -> type[PostgresEngine]:
     """Return the engine; its driver is an extra, which nobody with SQLite needs."""
     try:

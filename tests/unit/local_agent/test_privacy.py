@@ -124,6 +124,26 @@ def test_a_name_that_was_never_remembered_is_not_said_to_be_gone(run):
     assert run("privacy", "forget", "ann", "--key", "diet")[0] == 0
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["privacy", "inspect", "ann"],
+        ["privacy", "erase", "ann", "--yes"],
+        ["keys", "rotate"],
+        ["inbox", "counts"],
+        ["evidence", "show", "G1", "--person", "ann"],
+    ],
+)
+def test_in_the_wrong_folder_nothing_is_said_to_be_gone(run, monkeypatch, tmp_path, arguments):
+    """Where there is no store none is made, and no key: an empty one would hold nobody."""
+    monkeypatch.delenv("LOCAL_STORE_KEYS")
+    status, out, err = run(*arguments)
+    assert (status, out) == (1, "")
+    assert err.startswith("There is no store: the file that the database's URL names")
+    assert err.endswith(" [STORE_UNAVAILABLE]\n")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_forget_says_what_is_gone_where(run):
     """Each surface that was read back is printed, and the value is in no file (8)."""
     remember()
@@ -161,6 +181,7 @@ def test_what_is_left_fails(run, monkeypatch):
         )
         return ForgetResult(revision=1, verified=left, attempts=3)
 
+    remember()
     monkeypatch.setattr(SqlStore, "forget", leaves)
     status, out, err = run("privacy", "forget", "ann", "--all")
     assert (status, "FORGETTING_INCOMPLETE" in err) == (1, True)
