@@ -70,7 +70,7 @@ class KeyRing:
         given: tuple[object, ...] = tuple(keys)  # whatever the caller's types promised
         if not all(isinstance(key, bytes) and len(key) >= RING_KEY_BYTES_MIN for key in given):
             raise InvalidInput(
-                "A store key is a byte string of a certain length.",
+                f"A store key is a byte string of at least {RING_KEY_BYTES_MIN} bytes.",
                 field="store_keys",
                 least_bytes=RING_KEY_BYTES_MIN,
             )

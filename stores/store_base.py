@@ -75,7 +75,7 @@ class StoreBase:
         keys: tuple[object, ...] = tuple(signing_keys)  # whatever the caller's types promised
         if not all(isinstance(key, bytes) and len(key) >= KEY_BYTES_MIN for key in keys):
             raise InvalidInput(
-                "A signing key is a byte string of a certain length.",
+                f"A signing key is a byte string of at least {KEY_BYTES_MIN} bytes.",
                 field="signing_keys",
                 least_bytes=KEY_BYTES_MIN,
             )

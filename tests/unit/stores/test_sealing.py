@@ -96,8 +96,8 @@ def test_an_empty_ring_seals_nothing():
     "keys", [[b"short"], ["text of more than thirty-two characters"], b"x" * 40]
 )
 def test_a_bad_key_is_refused(keys):
-    """A ring key is bytes of a certain length; the error does not quote it."""
-    with pytest.raises(InvalidInput) as caught:
+    """A ring key is bytes of a certain length; the error says which, and does not quote it."""
+    with pytest.raises(InvalidInput, match="at least 32 bytes") as caught:
         KeyRing(keys)
     assert caught.value.numbers == {"field": "store_keys", "least_bytes": 32}
 
