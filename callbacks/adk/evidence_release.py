@@ -96,23 +96,28 @@ class ReleaseGate:
     def let_by(self, turn: Turn, event: Event) -> Event | None:
         """Return what is given out in place of an event; None where it may stay as it is.
 
-        Other plugins and callbacks may answer in after_model before the gate is asked, or change
-        what it let out. So it is looked at once more where an event leaves: of an answer that is
-        not the very text that the gate let out, nothing leaves but calls of tools and their
-        results, whatever kind of part, role or message it came in.
+        Other plugins and callbacks may answer in the model's place, before a packet is made or
+        before the gate is asked, or change what it let out. So it is looked at once more where an
+        event leaves: of an answer that is not the very text that the gate let out, nothing leaves
+        but calls of tools and their results, whatever kind of part, role or message it came in.
         """
         state = turn.evidence
-        if state is None or state.assembly is None or turn.outer is not None:
+        if turn.outer is not None or event.author == "user":
             return None
-        refused = turn.refusal is not None and event.error_code == turn.refusal.code
-        if event.author == "user" or refused:
-            return None
+        if state is not None and state.assembly is None:
+            return None  # the application was asked, and has nothing to prove
         parts = (event.content.parts if event.content else None) or []
+        if turn.refusal is not None and (
+            event.error_code == turn.refusal.code
+            or parts == [types.Part(text=self._sentence(turn.refusal.code))]
+        ):
+            return None
         role = event.content.role if event.content else None
         # ADK gives results of tools to the model as the user's; nobody else speaks in them.
         results = [part for part in parts if part.function_response is not None]
         rest = _calls(parts) + (results if role == "user" else [])
-        released = bool(state.released) and parts == [types.Part(text=state.released)]
+        text = state.released if state is not None else None
+        released = bool(text) and parts == [types.Part(text=text)]
         told = {name: None for name in _TOLD if getattr(event, name, None) is not None}
         if (released or len(rest) == len(parts)) and not told:
             return None

@@ -120,6 +120,28 @@ async def test_nobody_answers_past_the_gate_in_any_form(ask, way):
     assert len(got.sent) <= 3
 
 
+class Cached(BasePlugin):
+    """Answers before any packet is made."""
+
+    async def before_model_callback(self, *, callback_context, llm_request):
+        return parts(types.Part(text=WORD))
+
+
+def of_an_agent(callback_context):
+    return types.Content(role="model", parts=[types.Part(text=WORD)])
+
+
+@pytest.mark.parametrize("callback", [None, "before_agent_callback", "after_agent_callback"])
+async def test_nobody_answers_before_there_is_a_packet(ask, callback):
+    """An answer for which the application was never asked what it is proven from does not leave."""
+    before = [] if callback else [Cached(name="cached")]
+    agent = {callback: of_an_agent} if callback else None
+    got, events = await ask(Reader(), *before, agent=agent)
+    assert got.error_code == "ANSWER_NOT_RELEASED"
+    assert WORD not in events
+    assert (got.sent == ()) is (callback != "after_agent_callback")
+
+
 class Searching(Reader):
     """Before it answers, looks for what a tool's result told it."""
 
