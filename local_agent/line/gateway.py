@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, Protocol
 
@@ -32,6 +32,11 @@ RETRY_AFTER_SECONDS: Final = 5
 _DRAINED: Final = 8
 """A body that is too large is read on, and thrown away, up to so many times the limit: a sender
 that is cut off while it writes never sees why. A body that declares more is cut off."""
+
+
+MOST_READ_BYTES: Final = 64 * 1024**2
+"""Most bytes of bodies that are still arriving, of all requests together. Who sends one is not known
+before its signature is: without a limit strangers could fill the memory with halves of bodies."""
 
 
 class Stored(Protocol):
@@ -64,6 +69,13 @@ class Refusal(Exception):
         return JSONResponse(content, status_code=self.status, headers=headers)
 
 
+@dataclass
+class Arriving:
+    """How many bytes of bodies are held that have not arrived whole."""
+
+    size: int = 0
+
+
 @dataclass(frozen=True)
 class Gateway:
     """The webhook of one channel.
@@ -75,6 +87,7 @@ class Gateway:
         writer: Stores arrivals.
         clock: Milliseconds since the epoch.
         stored: Wakes the worker, or takes the turn itself.
+        arriving: What is held of bodies that are still being read.
     """
 
     settings: Settings
@@ -83,6 +96,7 @@ class Gateway:
     writer: Writer
     clock: Callable[[], int]
     stored: Stored
+    arriving: Arriving = field(default_factory=Arriving)
 
     async def receive(self, request: Request) -> Response:
         """Answer one webhook request."""
@@ -112,7 +126,7 @@ class Gateway:
         if size > limit * _DRAINED:
             raise _too_large()
         parts: list[bytes] = []
-        received = 0
+        received = held = 0
         try:
             async with asyncio.timeout(self.settings.body_seconds):
                 async for part in request.stream():
@@ -121,12 +135,18 @@ class Gateway:
                         break
                     if max(received, size) <= limit:
                         parts.append(part)
+                        held += len(part)
+                        self.arriving.size += len(part)
+                        if self.arriving.size > MOST_READ_BYTES:
+                            raise _busy()
                     else:
                         parts.clear()
         except TimeoutError:
             raise Refusal(
                 HTTPStatus.REQUEST_TIMEOUT, "BODY_TIMEOUT", "The body took too long to arrive."
             ) from None
+        finally:
+            self.arriving.size -= held
         if max(received, size) > limit:
             raise _too_large()
         return b"".join(parts)
@@ -203,6 +223,14 @@ class Gateway:
             said_at_ms=event.said_at_ms,
             body=event.model_dump_json().encode(),
         )
+
+
+def _busy() -> Refusal:
+    return Refusal(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "WEBHOOK_BUSY",
+        "Too much is being sent at once; please send the events again.",
+    )
 
 
 def _too_large() -> Refusal:

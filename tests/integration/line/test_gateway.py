@@ -149,6 +149,23 @@ async def test_a_slow_body_is_408(tmp_path):
         assert await stored(app) == 0
 
 
+async def test_halves_of_bodies_are_bounded_together(app, make, monkeypatch):
+    """Strangers who never end their bodies hold so much memory and no more, and it is let go."""
+    monkeypatch.setattr("local_agent.line.gateway.MOST_READ_BYTES", 3_000)
+    slow = []
+    for _ in range(3):
+        reader, writer = await asyncio.open_connection("127.0.0.1", app.port)
+        writer.write(head("POST", "/callback", {"content-length": b"100000"}) + b"x" * 1_000)
+        slow.append((reader, writer))
+    await until(lambda: app.line.gateway.arriving.size == 3_000, "they are held")
+    refused = await app.post(body_of(BOT, [make.text("在", user=ANN)]))
+    assert (refused.status, code_of(refused)) == (503, "WEBHOOK_BUSY")
+    for _, writer in slow:
+        writer.close()
+    await until(lambda: app.line.gateway.arriving.size == 0, "they are let go")
+    assert (await app.post(body_of(BOT, [make.text("在", user=ANN)]))).status == 200
+
+
 async def test_who_hangs_up_leaves_nothing(app):
     """A connection that is cut in the middle of a body stores nothing and stops nothing."""
     _, writer = await asyncio.open_connection("127.0.0.1", app.port)
