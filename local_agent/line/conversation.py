@@ -59,9 +59,9 @@ class Conversation:
             return await self._noted(incoming)
         if incoming.kind == "postback":
             return await self._pressed(incoming)
-        if await self._was_unsent(incoming):
-            return None
         if incoming.source != "user" and not await self._called(incoming):
+            return None
+        if await self._was_unsent(incoming):
             return None
         if incoming.kind == "location":
             return towns(words.NOT_TEXT[incoming.kind])

@@ -210,7 +210,7 @@ class Turns:
         revision = await self._revision(claim, plan)
         if plan.revision is not None and plan.revision != revision:
             plan = _refusal("PREFERENCE_CHANGED")
-        held, stale = _still_true(claim.held, revision)
+        held, stale = _still_true(claim.held, revision, known=claim.person is not None)
 
         async def mark(retry_key: str | None) -> None:
             await self.inbox.sending(claim, retry_key=retry_key, now_ms=self.clock())
@@ -329,9 +329,13 @@ def _refusal(code: str) -> Plan:
 
 
 def _still_true(
-    held: tuple[HeldPlan, ...], revision: int | None
+    held: tuple[HeldPlan, ...], revision: int | None, *, known: bool
 ) -> tuple[tuple[HeldPlan, ...], tuple[str, ...]]:
-    """Split answers that wait for a reply: those that may leave, and ids of those too old."""
+    """Split answers that wait for a reply: those that may leave, and ids of those too old.
+
+    Where LINE did not tell who speaks now (`known` is false, in a group) nothing can be compared:
+    what depends on a consent goes on waiting.
+    """
     fresh, stale = [], []
     for one in held:
         try:
@@ -341,6 +345,6 @@ def _still_true(
             continue
         if made_under is None or made_under == revision:
             fresh.append(one)
-        else:
+        elif known:
             stale.append(one.event_id)
     return tuple(fresh), tuple(stale)

@@ -100,6 +100,29 @@ async def test_a_held_answer_that_may_be_out_is_not_sent_again(app, clock, peer)
     assert [head[:2] for head in heads(peer)] == ["這是", "花壇", "鹿港", "員林"]
 
 
+async def test_a_held_answer_waits_for_somebody_who_is_known(app, clock, peer):
+    """A reply to nobody known neither brings nor drops what depends on somebody's consent."""
+    group = line_id("group", 3)
+
+    async def ask(user: str | None) -> None:
+        event = peer.events.text("@LOCAL 花壇有什麼吃的？", user=user, group=group)
+        mention = {"index": 0, "length": 6, "type": "user", "isSelf": True}
+        event["message"]["mention"] = {"mentionees": [mention]}
+        await peer.post(app.url, event)
+
+    peer.quota = 0
+    await ask(ANN)
+    clock.ahead += TOO_LATE_MS
+    await work(app, clock)
+    await ask(None)
+    await work(app, clock)
+    assert await app.line.inbox.counts() == {State.HELD: 1, State.SENT: 1}
+    await ask(ANN)
+    await work(app, clock)
+    assert await app.line.inbox.counts() == {State.SENT: 3}
+    assert len(peer.said(group)) == 4  # three answers, and a word before the one that was held
+
+
 async def test_a_push_takes_nothing_along(app, clock, peer):
     """A push that was cut off leaves held what it had not sent; the next reply brings it (9)."""
     await hold_an_answer(app, clock, peer)
