@@ -173,8 +173,10 @@ class OutgoingRequests:
             _require_whole(request)
             _require_public(counted)
             calls = awaited.turn.root.calls if awaited is not None else None
+            before = counted.canonical()
             verdict = await self._meter.require(counted, calls)
             units = verdict.units
+            _require_same(before, request)
         except Exception as error:  # noqa: BLE001 - the gate lets nothing by on a failure
             refusal = failed(error)
             units = refusal.numbers.get("units")
@@ -254,6 +256,12 @@ def _require_whole(request: LlmRequest) -> None:
     for cause, found in causes.items():
         if found:
             raise CounterFailed(numbers={"cause": cause})
+
+
+def _require_same(measured: bytes, request: LlmRequest) -> None:
+    """Refuse a request that was changed while a counter was asked about it (invariant 1)."""
+    if adk_contents.count_request(request).canonical() != measured:
+        raise CounterFailed(numbers={"cause": "changed_meanwhile"})
 
 
 def _require_public(counted: CountRequest) -> None:

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 import pytest
+from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.sequential_agent import SequentialAgent
 from google.adk.apps.app import App
@@ -26,6 +27,7 @@ from callbacks.adk.plugin import ContextBudgetPlugin
 from callbacks.adk.tree import ModelNotGated, PreferenceInPrompt, RawPastKept
 from callbacks.context.budget import Budget
 from callbacks.counting.bytes import ByteCounter
+from callbacks.counting.request import CountRequest
 from stores.ports import ContextStore
 from tests.integration.adk.conftest import APP, SCHEMA, Town
 from tests.support.scripted import ScriptedModel, call, say
@@ -382,3 +384,36 @@ async def test_a_memory_tool_made_late_stops_the_turn(town: Town) -> None:
     assert events[-1].error_code == "RAW_PAST_KEPT"
     assert model.calls_made == 0
     assert isinstance(town.runner(root), Runner)
+
+
+class Changing(ByteCounter):
+    """Lets somebody change the request while it counts it, as a task of a callback's could."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.request: LlmRequest | None = None
+
+    async def count(self, request: CountRequest) -> int:
+        units = await super().count(request)
+        if self.request is not None:
+            part = types.Part(text=HUGE)
+            self.request.contents.append(types.Content(role="user", parts=[part]))
+        return units
+
+
+async def test_a_request_that_changes_while_it_is_counted_does_not_leave(
+    store: ContextStore,
+) -> None:
+    """Invariant 1: what leaves is what was measured, whoever still holds the request."""
+    counter = Changing()
+    town = Town(store, counter=counter, budget=Budget(20_000, "utf8_bytes"))
+
+    def keep(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+        llm_request.config.temperature = 0.5  # so that the gate has something to count
+        counter.request = llm_request
+
+    model = ScriptedModel.of(say("never"))
+    events = await town.turn(town.runner(town.agent(model, before_model_callback=keep)), "hi")
+    assert events[-1].error_code == "COUNT_UNAVAILABLE"
+    assert model.calls_made == 0
+    assert town.sent == []
