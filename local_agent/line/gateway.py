@@ -35,8 +35,8 @@ that is cut off while it writes never sees why. A body that declares more is cut
 
 
 MOST_READ_BYTES: Final = 64 * 1024**2
-"""Most bytes of bodies that are still arriving, of all requests together. Who sends one is not known
-before its signature is: without a limit strangers could fill the memory with halves of bodies."""
+"""Most bytes of bodies that are still arriving, of all requests together. Nobody is known before a
+signature is read: without a limit strangers could fill the memory with halves of bodies."""
 
 
 class Stored(Protocol):
