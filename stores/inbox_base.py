@@ -150,7 +150,7 @@ class InboxBase:
             LeaseLost: If somebody else has the chat, or the event is gone.
         """
         until_ms = self._mine(claim, now_ms) + checks.whole(lease_ms, "lease_ms", 1)
-        _require(await self._extend(claim, now_ms, until_ms))
+        _require(await self._extend(claim, until_ms))
 
     async def settle(
         self, claim: Claim, *, plan: bytes | None, append: Append | None, now_ms: int
@@ -322,7 +322,7 @@ class InboxBase:
     ) -> list[Taken]:
         raise NotImplementedError
 
-    async def _extend(self, claim: Claim, now_ms: int, until_ms: int) -> bool:
+    async def _extend(self, claim: Claim, until_ms: int) -> bool:
         raise NotImplementedError
 
     async def _settle(

@@ -313,6 +313,20 @@ class InboxPeopleSuite(Suite):
         asyncio.run(tell())
 
     @scenario
+    async def test_what_is_leaving_keeps_its_chat(self, store: Any) -> None:
+        """Unsent while its answer leaves: a heartbeat is told, and the next one waits (10)."""
+        inbox = store.inbox("town")
+        await inbox.accept((arrival("e1", message="m1"), arrival("e2")), now_ms=NOW)
+        claim = await take(inbox)
+        await inbox.sending(claim, retry_key=None, now_ms=NOW)
+        await inbox.unsend("m1", now_ms=NOW)
+        with pytest.raises(LeaseLost):
+            await inbox.extend(claim, now_ms=NOW, lease_ms=LEASE)
+        assert await nothing(inbox)
+        await inbox.finish(claim, State.SENT, now_ms=NOW)
+        assert (await take(inbox)).event_id == "e2"
+
+    @scenario
     async def test_a_chat_without_work_keeps_nobody_up(self, store: Any) -> None:
         """Workers that died at unsent messages leave chats that are due; others go on (10)."""
         inbox = store.inbox("town")

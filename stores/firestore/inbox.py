@@ -95,11 +95,17 @@ class FirestoreInbox(InboxBase):
             return False
         return True
 
-    async def _extend(self, claim: Claim, now_ms: int, until_ms: int) -> bool:
-        def work(chat: Chat, _: Event) -> None:
+    async def _extend(self, claim: Claim, until_ms: int) -> bool:
+        # The chat of an event that is gone is left alone: its answer may be leaving, and whoever
+        # sends it frees the chat.
+        def work(room: Room, _: Batch) -> bool:
+            chat, event = room.chat(claim.chat), room.events.get(claim.event_id)
+            if not chat.leased(claim) or event is None or not event.is_open:
+                return False
             chat.due_at_ms = until_ms
+            return True
 
-        return await self._leased(claim, now_ms, work)
+        return await self._documents.change(claim.chat, [claim.event_id], work)
 
     async def _settle(
         self, claim: Claim, plan: bytes | None, append: Append | None, now_ms: int

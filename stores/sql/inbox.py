@@ -52,8 +52,8 @@ class SqlInbox(InboxBase):
         )
         return await self._engine.write(self.tenant, take)
 
-    async def _extend(self, claim: Claim, now_ms: int, until_ms: int) -> bool:
-        return await self._leased(claim, partial(acts.extend, now_ms=now_ms, until_ms=until_ms))
+    async def _extend(self, claim: Claim, until_ms: int) -> bool:
+        return await self._leased(claim, partial(acts.extend, until_ms=until_ms))
 
     async def _settle(
         self, claim: Claim, plan: bytes | None, append: Append | None, now_ms: int

@@ -115,12 +115,13 @@ def claim(
     return taken
 
 
-def extend(session: Session, tenant: str, claim: Claim, *, now_ms: int, until_ms: int) -> bool:
-    """Move the end of a lease."""
-    if session.rows(statements.EXTEND, **_event(tenant, claim), until_ms=until_ms):
-        return True
-    _free(session, tenant, claim.chat, claim.worker, claim.fence, next_at_ms=now_ms)
-    return False
+def extend(session: Session, tenant: str, claim: Claim, *, until_ms: int) -> bool:
+    """Move the end of a lease.
+
+    The chat of an event that is gone is left alone: its answer may be leaving, and whoever sends it
+    frees the chat.
+    """
+    return bool(session.rows(statements.EXTEND, **_event(tenant, claim), until_ms=until_ms))
 
 
 def settle(

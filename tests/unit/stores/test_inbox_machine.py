@@ -216,10 +216,11 @@ class InboxMachine(RuleBasedStateMachine):
     def extend(self, claim):
         lease, told = claim
         result = self.attempt(self.inbox.extend(told, now_ms=self.now, lease_ms=LEASE))
-        if self.model.at_it(lease, self.now) is None:
+        chat, event = self.model.chats[told.chat], self.model.events.get(told.event_id)
+        if chat.holder != lease[0] or event is None or event.state not in OPEN:
             assert result is LeaseLost
             return
-        self.model.chats[told.chat].due = self.now + LEASE
+        chat.due = self.now + LEASE
         assert result is None
 
     @rule(
