@@ -88,7 +88,7 @@ _TRY_LATER = "請過一下再試。"
 #: One sentence for every code a person can meet.
 REFUSALS: Mapping[str, str] = MappingProxyType(
     {
-        "CURRENT_AND_RULES_EXCEED_INPUT_BUDGET": "這句話太長，我沒有送出，請說短一點。",
+        "CURRENT_AND_RULES_EXCEED_INPUT_BUDGET": "這次的內容放不下，我沒有送出，請說短一點。",
         "COUNT_UNAVAILABLE": f"現在量不出這句話的大小，所以沒有送出，{_TRY_LATER}",
         "COUNTER_UNIT_MISMATCH": "系統設定有誤，這次沒有送出，請通知管理人員。",
         "INVALID_COUNTER_RESULT": f"量到的大小不對，所以沒有送出，{_TRY_LATER}",
