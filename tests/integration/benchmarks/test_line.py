@@ -1,9 +1,12 @@
 """The benchmark of LOCAL on LINE: its report's form, and that it counts what it says."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from benchmarks.line.load import Orders, event_id_of, token_of
 from benchmarks.line.measuring import Tally, percentile
@@ -26,6 +29,9 @@ WANTED = {
 }
 
 
+@pytest.mark.skipif(
+    "HISTORY_OPERATIONS" not in os.environ, reason="starts ten processes: make soak"
+)
 def test_the_report_has_its_form(tmp_path):
     """A small run on a file has every figure, and every event was answered once and in order."""
     small = ["--rate", "20", "--seconds", "1", "--chats", "20", "--messages", "3"]
