@@ -237,6 +237,7 @@ def _free(host: str, port: int) -> int:
 
 
 async def _work(settings: Settings) -> None:
+    from local_agent.line import memory  # noqa: PLC0415 - as below
     from local_agent.line.building import build_line  # noqa: PLC0415 - imports ADK
 
     stopped = asyncio.Event()
@@ -244,6 +245,7 @@ async def _work(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
     async with build_line(settings, worker=True):
+        memory.settle()
         await stopped.wait()
 
 

@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from local_agent.line import memory
+
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
@@ -122,7 +124,13 @@ class LazyApp:
         if self._app is None:
             await _not_started(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+
+        async def started(message: Message) -> None:
+            if message["type"] == "lifespan.startup.complete":
+                memory.settle()
+            await send(message)
+
+        await self._app(scope, receive, started if scope["type"] == "lifespan" else send)
 
     def _create(self) -> FastAPI:
         from local_agent import logs  # noqa: PLC0415 - see the module's docstring
