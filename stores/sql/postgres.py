@@ -2,9 +2,10 @@
 
 A transaction is the same function as on SQLite, run in a greenlet that waits for the driver, as
 SQLAlchemy's own bridge does it. It begins with one message that opens it, says whose it is (for
-row-level security) and locks that person's row; under READ COMMITTED each statement after that
-reads what is committed, so it may build on it. Somebody who has no row yet cannot be locked: of two
-who are first at once, one violates a key and is run again.
+row-level security) and locks that person, by a number and by their row; under READ COMMITTED each
+statement after that reads what is committed, so it may build on it. The number is what holds where
+there is no row yet: of three who are first at once, the second would find the row of the first,
+unlocked, while the third changes it.
 """
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ _BEGIN: Final = (
     "set_config('stores.person', {person}, true), "
     "set_config('stores.owner_tag', '{tag}', true)"
 )
+_LOCK_NUMBER: Final = "; SELECT pg_advisory_xact_lock({number})"
 _LOCK: Final = "; SELECT FROM {table} WHERE tenant = {tenant} AND {column} = {name} FOR UPDATE"
 # Whose it is must be said before a row is looked at. The inner query needs a column of the outer
 # one and is not merged with it (OFFSET 0), so it cannot run before the settings are made.
@@ -379,6 +381,9 @@ def _begin(tenant: str, person: str, chat: str | None = None) -> str:
     """Return the first message of a transaction: whose it is, and the locks of its rows."""
     tag, town = _settings(tenant, person)[2], _literal(tenant)
     begin = _BEGIN.format(tenant=town, person=_literal(person), tag=tag)
+    if person:
+        number = int.from_bytes(bytes.fromhex(tag)[:8], "big", signed=True)
+        begin += _LOCK_NUMBER.format(number=number)
     locks = [("store_people", "person", person)] if person else []
     locks += [("store_chats", "chat", chat)] if chat is not None else []
     return begin + "".join(

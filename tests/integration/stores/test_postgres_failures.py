@@ -48,10 +48,26 @@ async def until(database, query):
 async def test_many_machines_start_at_once(other):
     """Of machines that find no schema one makes it, the others wait, and all of them work."""
     stores = [open_as_owner(other) for _ in range(6)]
-    generations = await asyncio.gather(*(store.clear(ANN, now_ms=NOW) for store in stores))
-    assert sorted(generations) == [1, 2, 3, 4, 5, 6]
-    for store in stores:
-        await store.close()
+    try:
+        generations = await asyncio.gather(*(store.clear(ANN, now_ms=NOW) for store in stores))
+        assert sorted(generations) == [1, 2, 3, 4, 5, 6]
+    finally:
+        for store in stores:
+            await store.close()
+
+
+async def test_many_who_are_the_first_for_somebody(other):
+    """Of writers who find nobody there yet, each builds on the one before; none is lost (10)."""
+    stores = [open_as_owner(other) for _ in range(6)]
+    try:
+        await stores[0].start()
+        for number in range(60):
+            new = Owner(tenant="town", person=f"new-{number}")
+            generations = await asyncio.gather(*(store.clear(new, now_ms=NOW) for store in stores))
+            assert sorted(generations) == [1, 2, 3, 4, 5, 6]
+    finally:
+        for store in stores:
+            await store.close()
 
 
 async def test_migrations_make_the_tables(other):
