@@ -24,7 +24,8 @@ async def test_a_person_is_locked_through_the_index(database):
         connection = await database.server.bare(user=user)
         async with connection.transaction():
             await connection.execute(begin[1])
-            plan = await connection.fetch(f"EXPLAIN {begin[2]}")
+            (lock,) = (text for text in begin if text.endswith("FOR UPDATE"))
+            plan = await connection.fetch(f"EXPLAIN {lock}")
         await connection.close()
         told = "\n".join(line[0] for line in plan)
         assert "store_people_pkey" in told
