@@ -230,11 +230,11 @@ async def model_cpu_ms(turns: int = 60) -> float:
     service = LocalService(lambda sink: build(demo_settings(None), on_report=sink))
     try:
         await service.answer(None, "花壇有什麼吃的？")
-        OfflineModel.generate_content_async = timed  # type: ignore[method-assign]
+        OfflineModel.generate_content_async = timed  # type: ignore[method-assign]  # timed here
         for _ in range(turns):
             await service.answer(None, "花壇有什麼吃的？")
     finally:
-        OfflineModel.generate_content_async = generate  # type: ignore[method-assign]
+        OfflineModel.generate_content_async = generate  # type: ignore[method-assign]  # put back
         await service.close()
     return spent / turns * 1000
 

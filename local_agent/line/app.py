@@ -114,7 +114,7 @@ class LazyApp:
         if scope["type"] == "lifespan":
             try:
                 self._app = self._create()
-            except Exception as error:
+            except Exception as error:  # ours become a sentence; others are raised as they are
                 code = getattr(error, "error_code", None)
                 if not isinstance(code, str):
                     raise
