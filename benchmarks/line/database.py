@@ -37,7 +37,7 @@ def postgres() -> Iterator[str | None]:
     folder = Path(tempfile.mkdtemp(prefix="pg-"))  # short: a socket's path has 107 characters
     data, port = folder / "data", free_port()
     # It refuses to run as root; then its files belong to the user that the package made.
-    user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    user = "postgres" if os.geteuid() == 0 else None
     data.mkdir()
     if user:
         folder.chmod(0o711)
@@ -56,10 +56,13 @@ def postgres() -> Iterator[str | None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run(user: list[str], program: Path, *arguments: object) -> None:
+def _run(user: str | None, program: Path, *arguments: object) -> None:
     subprocess.run(  # noqa: S603 - PostgreSQL's own programs
-        [*user, str(program), *(str(argument) for argument in arguments)],
+        [str(program), *(str(argument) for argument in arguments)],
         check=True,
+        user=user,
+        group=user,
+        extra_groups=None if user is None else [],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd="/",

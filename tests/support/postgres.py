@@ -45,7 +45,7 @@ class Server:
         self.port = _free_port()
         self._programs = programs
         # It refuses to run as root; then its files belong to the user that the package made.
-        self._user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+        self._user = "postgres" if os.geteuid() == 0 else None
 
     @property
     def data(self) -> Path:
@@ -94,8 +94,11 @@ class Server:
 
     def _run(self, program: str, *arguments: str) -> None:
         subprocess.run(
-            [*self._user, str(self._programs / program), *arguments],
+            [str(self._programs / program), *arguments],
             check=True,
+            user=self._user,
+            group=self._user,
+            extra_groups=None if self._user is None else [],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd="/",
