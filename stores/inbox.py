@@ -17,7 +17,16 @@ from pydantic import Field
 
 from stores.errors import StoreError
 from stores.personal import PersonalStore
-from stores.records import Count, Millis, Named, Owner, Place, Record
+from stores.records import (
+    DIRECT,
+    Count,
+    ForgetResult,
+    Millis,
+    Named,
+    Owner,
+    Place,
+    Record,
+)
 
 EVENT_ID_MAX: Final = 128
 """Longest id of an event or a message, in characters."""
@@ -251,7 +260,10 @@ class Inbox(Protocol):
         """Note that a person came back at ``said_at_ms``; kept for ``KEPT_MS``."""
 
     async def leavers(self, *, now_ms: int, most: int = 100) -> list[Owner]:
-        """Return who is due to be erased; erasing them takes them off."""
+        """Return who is due to be erased; erasing them takes them off.
+
+        Whoever is named may come back before that: ``InboxStore.erase_leaver`` asks again.
+        """
 
     async def counts(self) -> dict[State, int]:
         """Count events by state."""
@@ -278,3 +290,12 @@ class InboxStore(PersonalStore, Protocol):
 
     def inbox(self, tenant: str) -> Inbox:
         """Return the inbox of a tenant; nothing is opened by that."""
+
+    async def erase_leaver(
+        self, owner: Owner, *, now_ms: int, channel: str = DIRECT
+    ) -> ForgetResult | None:
+        """Erase a person as ``erase`` does, if they are due in that very transaction.
+
+        None, and nothing is changed, for one who came back since ``Inbox.leavers`` named them. A
+        backend that takes many events in several commits holds each of them to it.
+        """

@@ -39,6 +39,10 @@ Part = Literal["body", "plan"]
 _LABEL: Final = "stores.inbox.1"
 
 
+class NotDueError(Exception):
+    """Raised in the transaction of an erasure: the person did not leave, or came back."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sealed:
     """An arrival to be stored: its place among others of one moment, and its sealed body."""

@@ -9,6 +9,7 @@ from typing import Any, Self
 from stores import checks
 from stores.consent import CARD_ID_BYTES, SALT_BYTES
 from stores.errors import InvalidInput, SigningKeyMissing
+from stores.inbox_base import NotDueError
 from stores.ledger import Inspection, KeyRotation
 from stores.records import (
     DIRECT,
@@ -223,6 +224,16 @@ class StoreBase:
             raise InvalidInput(field="keep_ledger")
         return await self._erase(owner, act, keep_ledger=keep_ledger)
 
+    async def erase_leaver(
+        self, owner: Owner, *, now_ms: int, channel: str = DIRECT
+    ) -> ForgetResult | None:
+        """Erase a person who left if they are due in that very transaction; else return None."""
+        act = self._act_of(owner, now_ms, channel)
+        try:
+            return await self._erase(owner, act, if_due=True)
+        except NotDueError:
+            return None
+
     async def sweep(self, tenant: str, *, now_ms: int) -> int:
         """Take away what ran out in a tenant, whoever's it is; return of how many people.
 
@@ -291,7 +302,10 @@ class StoreBase:
     async def _inspect(self, owner: Owner, now_ms: int) -> Inspection:
         raise NotImplementedError
 
-    async def _erase(self, owner: Owner, act: Act, *, keep_ledger: bool) -> ForgetResult:
+    async def _erase(
+        self, owner: Owner, act: Act, *, keep_ledger: bool = False, if_due: bool = False
+    ) -> ForgetResult:
+        """Erase a person; ``if_due`` raises NotDueError where they are not due."""
         raise NotImplementedError
 
     async def _sweep(self, tenant: str, now_ms: int, most: int) -> int:

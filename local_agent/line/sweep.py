@@ -5,21 +5,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from stores.inbox import PURGED_AT_ONCE, Inbox, State
-from stores.personal import PersonalStore
+from stores.inbox import PURGED_AT_ONCE, Inbox, InboxStore, State
 
 logger = logging.getLogger("local_agent.line")
 
 
-async def sweep(store: PersonalStore, inbox: Inbox, *, clock: Callable[[], int]) -> None:
+async def sweep(store: InboxStore, inbox: Inbox, *, clock: Callable[[], int]) -> None:
     """Erase who is due, drop what is kept no longer, and tell the operator what waits for them.
 
     Raises:
         StoreError: The store failed half-way; doing it again is safe.
     """
     for owner in await inbox.leavers(now_ms=clock()):
-        erased = await store.erase(owner, now_ms=clock(), channel="line")
-        logger.info("event=leaver_erased complete=<%s>", erased.complete)
+        erased = await store.erase_leaver(owner, now_ms=clock(), channel="line")
+        if erased is None:  # they came back in the meantime
+            logger.info("event=leaver_stayed")
+        else:
+            logger.info("event=leaver_erased complete=<%s>", erased.complete)
     dropped = last = await inbox.purge(now_ms=clock())
     while last == PURGED_AT_ONCE:
         last = await inbox.purge(now_ms=clock())

@@ -17,7 +17,9 @@ from stores.conformance.scenario import (
     NOW,
     OTHER_STORE_KEY,
     STORE_KEY,
+    TEA,
     Suite,
+    remember,
     scenario,
     write,
 )
@@ -247,6 +249,57 @@ class InboxPeopleSuite(Suite):
         await inbox.purge(now_ms=NOW + KEPT_MS + 1)
         await inbox.leave("ann", said_at_ms=NOW, due_at_ms=NOW)
         assert set(await inbox.leavers(now_ms=NOW)) == {ANN, BEN}
+
+    @scenario
+    async def test_only_who_is_due_is_erased_for_leaving(self, store: Any) -> None:
+        """Whoever came back, or has time left, loses nothing; an operator erases anybody (8)."""
+        inbox = store.inbox("town")
+        await remember(store, ANN, TEA)
+        # More than one commit erases, where commits are bounded.
+        events = tuple(arrival(f"e{number}", f"c{number}") for number in range(151))
+        await inbox.accept(events, now_ms=NOW)
+        assert await store.erase_leaver(ANN, now_ms=NOW) is None
+        await inbox.leave("ann", said_at_ms=NOW, due_at_ms=NOW + 5)
+        assert await store.erase_leaver(ANN, now_ms=NOW + 4) is None
+        assert await inbox.leavers(now_ms=NOW + 5) == [ANN]
+        await inbox.stay("ann", said_at_ms=NOW + 1)
+        assert await store.erase_leaver(ANN, now_ms=NOW + 5) is None
+        assert await inbox.counts() == {State.WAITING: 151}
+        held = await store.inspect(ANN, now_ms=NOW + 5)
+        assert (set(held.values), held.open_events) == ({"drink"}, 151)
+        await inbox.leave("ann", said_at_ms=NOW + 2, due_at_ms=NOW + 5)
+        assert await store.erase_leaver(ANN_ELSEWHERE, now_ms=NOW + 5) is None
+        erased = await store.erase_leaver(ANN, now_ms=NOW + 5)
+        assert erased.complete
+        assert (await store.inspect(ANN, now_ms=NOW + 5)).values == {}
+        assert await inbox.counts() == {State.SILENT: 151}
+        assert await inbox.leavers(now_ms=NOW + 5) == []
+        assert await store.erase_leaver(ANN, now_ms=NOW + 5) is None
+        await remember(store, BEN, TEA)
+        await inbox.stay("ben", said_at_ms=NOW)
+        assert (await store.erase(BEN, now_ms=NOW + 5)).complete
+        assert (await store.inspect(BEN, now_ms=NOW + 5)).values == {}
+
+    @scenario
+    async def test_coming_back_and_erasing_at_once_are_one_after_the_other(
+        self, store: Any
+    ) -> None:
+        """Erased whole before they came back, or not at all; they are due no more (8)."""
+        inbox = store.inbox("town")
+        for number in range(8):
+            person = f"p{number}"
+            owner = Owner(tenant="town", person=person)
+            await remember(store, owner, TEA)
+            await inbox.accept((arrival(f"e{number}", f"c{number}", person=person),), now_ms=NOW)
+            await inbox.leave(person, said_at_ms=NOW, due_at_ms=NOW)
+            came = inbox.stay(person, said_at_ms=NOW + 1)
+            gone = store.erase_leaver(owner, now_ms=NOW + 1)
+            calls = (came, gone) if number % 2 else (gone, came)
+            result = (await asyncio.gather(*calls))[number % 2]
+            held = await store.inspect(owner, now_ms=NOW + 1)
+            kept = (len(held.values), held.open_events)
+            assert kept == ((1, 1) if result is None else (0, 0))
+        assert await inbox.leavers(now_ms=NOW + 1) == []
 
     def test_without_a_ring_nothing_is_kept(self, store_url: str) -> None:
         """Messages are never kept unsealed: without a store key they are refused by a code (4)."""

@@ -30,6 +30,7 @@ from stores.firestore.client import (
 from stores.firestore.documents import Documents
 from stores.firestore.inbox_acts import Chat, Event, take_back
 from stores.inbox import OPEN, State
+from stores.inbox_base import NotDueError
 
 T = TypeVar("T")
 
@@ -212,24 +213,47 @@ class InboxDocuments:
         found = await self.query("store_inbox", "person", "==", person, only=["state"])
         return sum(one.get("state") in states for one in found)
 
-    async def erase_most(self, person: str, now_ms: int) -> None:
-        """Erase a person from all but the last ``ERASED_AT_ONCE`` events, a commit each."""
+    async def erase_most(self, person: str, now_ms: int, *, if_due: bool) -> None:
+        """Erase a person from all but the last ``ERASED_AT_ONCE`` events, a commit each.
+
+        Raises:
+            NotDueError: If they are not due, where that is asked for.
+        """
         while len(found := await self._events_of(person)) == ERASED_AT_ONCE:
             batch = self.base.batch()
+            if if_due:
+                leaver, told, same = await self._leaver(person, now_ms)
+                batch.update(leaver, told, option=same)
             await self._stage_erased(batch, found, now_ms)
             try:
                 await self.base.commit(batch)
             except Faster:
                 continue
 
-    async def erase_rest(self, batch: Batch, person: str, now_ms: int) -> None:
-        """Add to a commit what erases a person from the inbox."""
+    async def erase_rest(self, batch: Batch, person: str, now_ms: int, *, if_due: bool) -> None:
+        """Add to a commit what erases a person from the inbox.
+
+        Raises:
+            NotDueError: If they are not due, where that is asked for.
+        """
+        leaver, same = self.document("store_leavers", person), None
+        if if_due:
+            leaver, _, same = await self._leaver(person, now_ms)
+        batch.delete(leaver, option=same)
         found = await self._events_of(person)
         await self._stage_erased(batch, found, now_ms)
         for one in await self.query("store_sent", "person", "==", person, only=()):
             batch.delete(one.reference)
-        for kind in ("store_quota", "store_leavers"):
-            batch.delete(self.document(kind, person))
+        batch.delete(self.document("store_quota", person))
+
+    async def _leaver(self, person: str, now_ms: int) -> tuple[Reference, dict[str, Any], Any]:
+        """Return the document of a person who is due, its fields, and that it stays the same."""
+        [one] = await self.base.get_all([document := self.document("store_leavers", person)])
+        told = one.to_dict() or {}
+        due_at_ms = told.get("due_at_ms")
+        if due_at_ms is None or due_at_ms > now_ms:
+            raise NotDueError
+        return document, told, self.base.unless_updated(one.update_time)
 
     async def left_of(self, person: str, now_ms: int) -> int:
         """Count what an erasure at that time left; what arrived after it is new."""

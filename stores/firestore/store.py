@@ -115,11 +115,14 @@ class FirestoreStore(GenerationsOnFirestore, StoreBase):
             ),
         )
 
-    async def _erase(self, owner: Owner, act: Act, *, keep_ledger: bool) -> ForgetResult:
+    async def _erase(
+        self, owner: Owner, act: Act, *, keep_ledger: bool = False, if_due: bool = False
+    ) -> ForgetResult:
         work = partial(acts.erase, act=act, ring=self._ring, keep_ledger=keep_ledger)
         inbox = InboxDocuments(self._documents, owner.tenant)
-        await inbox.erase_most(owner.person, act.at_ms)
-        rest = partial(inbox.erase_rest, person=owner.person, now_ms=act.at_ms)
+        what: dict[str, Any] = {"person": owner.person, "now_ms": act.at_ms, "if_due": if_due}
+        await inbox.erase_most(**what)
+        rest = partial(inbox.erase_rest, **what)
         revision = await self._documents.change(owner, work, beside=rest)
         for attempt in range(1, ATTEMPTS + 1):
             lines = () if keep_ledger else (await self._drop_ledger(owner, revision),)

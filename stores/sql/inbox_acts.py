@@ -18,7 +18,7 @@ from stores.inbox import (
     Claim,
     State,
 )
-from stores.inbox_base import Ended, Part, Sealed, Settled, Taken, bound_to
+from stores.inbox_base import Ended, NotDueError, Part, Sealed, Settled, Taken, bound_to
 from stores.records import Owner
 from stores.sealing import KeyRing
 from stores.sql import inbox_statements as statements
@@ -293,6 +293,17 @@ def unsend(session: Session, tenant: str, message: str, *, now_ms: int) -> Arriv
         said_at_ms=said_at_ms,
         body=b"",
     )
+
+
+def take_leaver(session: Session, owner: Owner, *, now_ms: int) -> None:
+    """Take a person who is due off the list of those who left.
+
+    Raises:
+        NotDueError: If they did not leave, are not due yet, or came back.
+    """
+    mine = {"tenant": owner.tenant, "person": owner.person}
+    if not session.rows(statements.TAKE_LEAVER, **mine, now_ms=now_ms):
+        raise NotDueError
 
 
 def erase(session: Session, owner: Owner, *, now_ms: int) -> None:

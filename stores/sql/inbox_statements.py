@@ -282,6 +282,11 @@ def _persons_rows(table: Table) -> ColumnElement[bool]:
 
 DROP_SENT: Final = Prepared(delete(sent).where(_persons_rows(sent)))
 DROP_QUOTA: Final = Prepared(delete(quota).where(_persons_rows(quota)))
+TAKE_LEAVER: Final = Prepared(
+    delete(leavers)
+    .where(_persons_rows(leavers), leavers.c.due_at_ms <= bindparam("now_ms"))
+    .returning(leavers.c.person)
+)
 DROP_LEAVER: Final = Prepared(delete(leavers).where(_persons_rows(leavers)))
 LEFT: Final = (
     (inbox, (_persons, inbox.c.arrived_at_ms < bindparam("now_ms"))),

@@ -50,8 +50,17 @@ def inspect(session: Session, owner: Owner, ring: KeyRing, *, now_ms: int) -> In
     )
 
 
-def erase(session: Session, owner: Owner, *, act: Act, ring: KeyRing, keep_ledger: bool) -> int:
-    """Take a person out but for the tombstone, and return the new revision."""
+def erase(
+    session: Session, owner: Owner, *, act: Act, ring: KeyRing, keep_ledger: bool, if_due: bool
+) -> int:
+    """Take a person out but for the tombstone, and return the new revision.
+
+    Raises:
+        NotDueError: If it is asked for that they are due, and they are not.
+    """
+    if if_due:
+        # It keeps the row: whoever comes back now waits, and then finds nothing of before.
+        inbox_acts.take_leaver(session, owner, now_ms=act.at_ms)
     person = people.find(session, owner)
     people.ensure(session, person)
     mine = {"tenant": owner.tenant, "person": owner.person}

@@ -84,10 +84,20 @@ class SqlStore(GenerationsOverSql, StoreBase):
         work = partial(personal.inspect, owner=owner, ring=self._ring, now_ms=now_ms)
         return await self._engine.write(owner, work)
 
-    async def _erase(self, owner: Owner, act: Act, *, keep_ledger: bool) -> ForgetResult:
+    async def _erase(
+        self, owner: Owner, act: Act, *, keep_ledger: bool = False, if_due: bool = False
+    ) -> ForgetResult:
+        work = partial(
+            personal.erase,
+            owner=owner,
+            act=act,
+            ring=self._ring,
+            keep_ledger=keep_ledger,
+            if_due=if_due,
+        )
         return await self._take_away(
             owner,
-            partial(personal.erase, owner=owner, act=act, ring=self._ring, keep_ledger=keep_ledger),
+            work,
             lambda revision: partial(
                 personal.read_back_erased,
                 owner=owner,

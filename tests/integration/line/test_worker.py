@@ -504,6 +504,30 @@ async def test_who_left_is_erased_after_the_days(app, peer, clock):
     assert await app.line.inbox.leavers(now_ms=clock()) == []
 
 
+async def test_who_comes_back_during_a_sweep_is_not_erased(app, peer, clock):
+    """Somebody who follows again after the sweep saw that they are due keeps what is theirs (8)."""
+    store, names, inbox = app.line.store, app.line.gateway.names, app.line.inbox
+    ann = Owner(tenant="local", person=names.person(ANN))
+    wish = Proposal(key="dietary_type", purpose="to choose", value="vegan")
+    card = await store.propose(ann, wish, now_ms=clock())
+    await store.approve(ann, card.token, now_ms=clock())
+    await peer.post(app.url, peer.events.unfollow(user=ANN))
+    await app.line.worker.drain()
+    clock.ahead += 30 * DAY_MS
+    leavers, seen = inbox.leavers, []
+
+    async def found(**options):
+        seen.extend(await leavers(**options))
+        await peer.post(app.url, peer.events.follow(user=ANN, unblocked=True))
+        await app.line.worker.drain()
+        return seen
+
+    inbox.leavers = found
+    await app.line.worker._sweep()
+    assert seen == [ann]
+    assert (await store.inspect(ann, now_ms=clock())).values
+
+
 async def test_an_event_of_another_version_is_dead(idle, peer, clock):
     """A body that this version cannot read is kept for an operator instead of tried for ever."""
     from stores.inbox import Arrival

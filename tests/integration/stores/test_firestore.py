@@ -6,6 +6,7 @@ import itertools
 import pytest
 from google.cloud.firestore import AsyncClient
 
+from stores.conformance.inbox import arrival
 from stores.conformance.scenario import (
     ANN,
     BEN,
@@ -19,6 +20,7 @@ from stores.conformance.scenario import (
 )
 from stores.errors import SchemaTooNew, StoreUnavailable
 from stores.firestore.documents import Documents
+from stores.firestore.inbox_documents import InboxDocuments
 from stores.open import open_store
 from stores.testing import ContextStoreConformance, GenerationStoreConformance, InboxConformance
 from tests.support import firestore
@@ -170,3 +172,31 @@ def test_a_server_that_is_away_is_said(monkeypatch):
         await store.close()
 
     asyncio.run(tell())
+
+
+def test_who_comes_back_while_they_are_erased_is_not(told, monkeypatch):
+    """Each commit of an erasure holds only if the person is still due when it is made (8)."""
+    stage = InboxDocuments._stage_erased
+
+    async def story(store, root):
+        inbox = store.inbox("town")
+        for many in (1, 151):
+            await inbox.accept(
+                tuple(arrival(f"e{number}", f"c{number}") for number in range(many)), now_ms=NOW
+            )
+            await remember(store, ANN, TEA)
+            await inbox.leave("ann", said_at_ms=NOW + many, due_at_ms=NOW)
+            coming = [inbox.stay("ann", said_at_ms=NOW + many)]
+
+            async def staged(documents, batch, found, now_ms, coming=coming):
+                for came in coming:
+                    await came
+                coming.clear()
+                await stage(documents, batch, found, now_ms)
+
+            monkeypatch.setattr(InboxDocuments, "_stage_erased", staged)
+            assert await store.erase_leaver(ANN, now_ms=NOW + 1) is None
+            held = await store.inspect(ANN, now_ms=NOW + 1)
+            assert (set(held.values), held.open_events) == ({"drink"}, many)
+
+    told(story)
