@@ -46,6 +46,14 @@ PURGED_AT_ONCE: Final = 1_000
 ACCEPTED_AT_ONCE: Final = 1_000
 """Most events in one call of ``accept``."""
 
+COUNTED_EVENTS: Final = 32
+"""Of how many events it is kept that they took one of their person's turns.
+
+The last one would not do: chats of one person are worked on in parallel, and between an event and
+its next try others of theirs are counted. In its own chat none is, which waits for it; so this is
+how many they may ask elsewhere in the few minutes after which an event is given up. Beyond
+it, a try counts once more."""
+
 CODE_MAX: Final = 64
 """Longest error code or retry key, in characters."""
 
@@ -246,8 +254,12 @@ class Inbox(Protocol):
     async def has_message(self, message: str) -> bool:
         """Tell whether an event is kept whose ``message`` this is, done or not."""
 
-    async def spend(self, person: str, *, day: str, most: int) -> bool:
-        """Take one of a person's turns of that day (an ISO date); False if they are used up."""
+    async def spend(self, person: str, *, event_id: str, day: str, most: int) -> bool:
+        """Take one of a person's turns of that day (an ISO date); False if they are used up.
+
+        An event that is tried again takes none, on whatever day, while it is among the last
+        ``COUNTED_EVENTS`` that took one.
+        """
 
     async def leave(self, person: str, *, said_at_ms: int, due_at_ms: int) -> None:
         """Note that a person who left at ``said_at_ms`` is to be erased at ``due_at_ms``.

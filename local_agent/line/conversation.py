@@ -178,4 +178,6 @@ class Conversation:
         )
         now = datetime.fromtimestamp(self.clock() / 1000, tz=UTC)
         day = now.astimezone(self.settings.zone).date().isoformat()
-        return await self.inbox.spend(who, day=day, most=self.settings.daily_turns)
+        return await self.inbox.spend(
+            who, event_id=incoming.event_id, day=day, most=self.settings.daily_turns
+        )

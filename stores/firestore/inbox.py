@@ -17,6 +17,7 @@ from stores.firestore.inbox_acts import Chat, Event
 from stores.firestore.inbox_documents import InboxDocuments, Room
 from stores.firestore.person import OF_SNAPSHOT
 from stores.inbox import (
+    COUNTED_EVENTS,
     KEPT_MS,
     OPEN,
     PURGED_AT_ONCE,
@@ -222,10 +223,15 @@ class FirestoreInbox(InboxBase):
         query = self._documents.query("store_inbox", "message", "==", message, most=1, only=())
         return bool(await query)
 
-    async def _spend(self, person: str, day: str, most: int) -> bool:
+    async def _spend(self, person: str, mark: str, day: str, most: int) -> bool:
         def work(before: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+            # What an earlier version wrote has no marks.
+            counted = [] if before is None else list(before.get("counted", ()))
+            if before is not None and mark in counted:
+                return before
             used = int(before["used"]) if before is not None and before["day"] == day else 0
-            return {"day": day, "used": used + 1} if used < most else None
+            marks = [mark, *counted][:COUNTED_EVENTS]
+            return {"day": day, "used": used + 1, "counted": marks} if used < most else None
 
         return await self._documents.upsert("store_quota", person, work)
 

@@ -102,8 +102,9 @@ class SqlInbox(InboxBase):
     async def _has_message(self, message: str) -> bool:
         return bool(await self._read(statements.MESSAGE, of_message=message))
 
-    async def _spend(self, person: str, day: str, most: int) -> bool:
-        return bool(await self._write(statements.SPEND, person=person, day=day, most=most))
+    async def _spend(self, person: str, mark: str, day: str, most: int) -> bool:
+        spent = await self._write(statements.SPEND, person=person, mark=mark, day=day, most=most)
+        return bool(spent)
 
     async def _leave(self, person: str, said_at_ms: int, due_at_ms: int | None) -> None:
         statement = statements.STAY if due_at_ms is None else statements.LEAVE

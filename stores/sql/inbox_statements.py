@@ -33,6 +33,7 @@ from sqlalchemy.dialects.postgresql import insert
 from stores.inbox import ENDINGS, OPEN, State
 from stores.sql.session import Prepared
 from stores.sql.tables import (
+    COUNTED_CHARS,
     chats,
     due_chat,
     held_event,
@@ -303,19 +304,29 @@ _spent = insert(quota).values(
     person=bindparam("person"),
     day=bindparam("day"),
     used=literal_column("1"),
+    counted=bindparam("mark"),
+)
+_new = _spent.excluded
+_again = quota.c.counted.contains(_new.counted)
+_marks = func.substr(
+    _new.counted.concat(quota.c.counted), literal_column("1"), literal_column(str(COUNTED_CHARS))
 )
 SPEND: Final = Prepared(
     _spent.on_conflict_do_update(
         index_elements=["tenant", "person"],
         set_={
             "used": case(
-                (quota.c.day == _spent.excluded.day, quota.c.used + 1), else_=literal_column("1")
+                (_again, quota.c.used),
+                (quota.c.day == _new.day, quota.c.used + 1),
+                else_=literal_column("1"),
             ),
-            "day": _spent.excluded.day,
+            "day": case((_again, quota.c.day), else_=_new.day),
+            "counted": case((_again, quota.c.counted), else_=_marks),
         },
-        where=or_(quota.c.day != _spent.excluded.day, quota.c.used < bindparam("most")),
+        where=or_(_again, quota.c.day != _new.day, quota.c.used < bindparam("most")),
     ).returning(quota.c.used)
 )
+"""An event that took a turn writes its row as it is, so that there is a row to return."""
 _leaver = insert(leavers).values(
     tenant=bindparam("tenant"),
     person=bindparam("person"),

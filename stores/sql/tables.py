@@ -27,12 +27,16 @@ from sqlalchemy import (
     literal_column,
 )
 
-from stores.inbox import OPEN
+from stores.inbox import COUNTED_EVENTS, OPEN
+from stores.inbox_base import MARK_CHARS
 from stores.records import PRIVATE
 from stores.sealing import SEALED_BYTES
 
 VERSION_TABLE: Final = "store_schema"
 """Where the schema's revision is written; not alembic's default, so that a file can be shared."""
+
+COUNTED_CHARS: Final = COUNTED_EVENTS * MARK_CHARS
+"""Room for the marks of the events that took a person's last turns, the newest first."""
 
 OWNER_TAG_BYTES: Final = 32
 """Size of an owner's fingerprint in the vault; a fixed size, as ids have none."""
@@ -277,6 +281,7 @@ quota = Table(
     *_owner(),
     Column("day", String(10), nullable=False),
     Column("used", BigInteger, nullable=False),
+    Column("counted", String(COUNTED_CHARS), nullable=False, server_default=""),
     sqlite_with_rowid=False,
 )
 Index("store_quota_days", quota.c.day, quota.c.tenant)

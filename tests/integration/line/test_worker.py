@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from local_agent.line import turns
+from local_agent.line import turns, words
 from local_agent.line.answer import said
 from local_agent.line.building import build_line
 from local_agent.line.peer import Trouble
@@ -304,6 +304,27 @@ async def test_failures_rest_and_then_lie_among_the_dead(app, peer, clock, monke
     assert await app.line.inbox.requeue(letter.event_id, now_ms=clock())
     await app.line.worker.drain()
     assert len(peer.said(ANN)) == 1
+
+
+async def test_a_turn_that_is_tried_again_is_counted_once(tmp_path, peer, clock, monkeypatch):
+    """A failure or a crash in a turn takes none of the person's other turns of the day (9)."""
+    answer, failures = LocalService.answer, [StoreUnavailable(reason="lost")] * 3
+
+    async def failing(service, person, message, **options):
+        if person is not None and failures:
+            raise failures.pop()
+        return await answer(service, person, message, **options)
+
+    monkeypatch.setattr(LocalService, "answer", failing)
+    async with line_of(tmp_path, peer, clock, daily_turns=2) as app:
+        for _ in range(2):
+            await peer.post(app.url, peer.events.text("花壇有什麼吃的？", user=ANN))
+        for rest in (*turns.BACKOFF_MS[:3], 0):
+            await app.line.worker.drain()
+            clock.ahead += rest
+        assert await counts(app) == {State.SENT: 2}
+    assert len(peer.said(ANN)) == 2
+    assert words.DAILY_LIMIT.partition("\n")[0] not in texts(peer, ANN)
 
 
 async def test_a_bug_in_a_turn_stops_no_other(app, peer, monkeypatch, caplog):

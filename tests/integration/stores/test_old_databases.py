@@ -23,17 +23,22 @@ def packed(value):
     return (bytes(16) + len(raw).to_bytes(2, "big") + raw).ljust(256, b"\0")
 
 
-@pytest.fixture
-def old(file):
-    """The file of the first version: two people's values, and a card that waits with its own."""
-    engine = create_engine(f"sqlite:///{file.path}")
+def upgrade(path, version):
+    """Make the file of an older version."""
+    engine = create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:
         config = import_module("alembic.config").Config()
         config.set_main_option("script_location", str(migrate.SCRIPTS))
         config.set_main_option("path_separator", "os")
         config.attributes.update(connection=connection, ring=KeyRing())
-        command.upgrade(config, "0001")
+        command.upgrade(config, version)
     engine.dispose()
+
+
+@pytest.fixture
+def old(file):
+    """The file of the first version: two people's values, and a card that waits with its own."""
+    upgrade(file.path, "0001")
     bare = sqlite3.connect(file.path)
     for slot, (owner, value) in enumerate(
         ((ANN, "secret-tea"), (ANN, "secret-near"), (BEN, "secret-tea"), (ANN, "secret-card")), 1
@@ -91,3 +96,17 @@ async def test_without_a_key_it_stays_as_it_is(old):
     assert old.bytes().count(b"secret-") == 4
     async with old.open() as store:
         assert len((await store.preferences(ANN, now_ms=NOW)).values) == 2
+
+
+async def test_turns_of_a_day_outlive_an_update(file):
+    """What a person used up before marks were kept is used up after it, and marks begin (9)."""
+    upgrade(file.path, "0004")
+    bare = sqlite3.connect(file.path)
+    bare.execute("INSERT INTO store_quota VALUES ('town', 'ann', '2026-01-01', 2)")
+    bare.commit()
+    bare.close()
+    async with file.open() as store:
+        inbox = store.inbox("town")
+        assert await inbox.spend("ann", event_id="e1", day="2026-01-01", most=3)
+        assert await inbox.spend("ann", event_id="e1", day="2026-01-01", most=3)
+        assert not await inbox.spend("ann", event_id="e2", day="2026-01-01", most=3)

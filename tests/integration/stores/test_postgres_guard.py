@@ -130,7 +130,7 @@ async def test_an_inbox_is_its_tenants(role, database):
             await inbox.accept(arrivals, now_ms=NOW)
             [claim] = await inbox.claim("w", now_ms=NOW, lease_ms=1)
             await inbox.finish(claim, State.SENT, now_ms=NOW, sent=("m",))
-            await inbox.spend("ann", day="2026-01-01", most=1)
+            await inbox.spend("ann", event_id="e1", day="2026-01-01", most=1)
             await inbox.leave("ann", said_at_ms=NOW, due_at_ms=NOW)
 
     async def seen():
