@@ -55,6 +55,8 @@ def application(line: Line) -> FastAPI:
     from fastapi.responses import JSONResponse, Response  # noqa: PLC0415 - as above
     from starlette.exceptions import HTTPException  # noqa: PLC0415 - as above
 
+    from local_agent.line.framing import OneLength  # noqa: PLC0415 - this application's
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with line:
@@ -82,6 +84,7 @@ def application(line: Line) -> FastAPI:
     def _error(status: HTTPStatus, code: str, sentence: str) -> Response:
         return JSONResponse({"error_code": code, "message": sentence}, status_code=status)
 
+    app.add_middleware(OneLength)
     # Plain routes: FastAPI's own would look for parameters and models, and there are none.
     app.add_route(WEBHOOK_PATH, receive, methods=["POST"])
     app.add_route("/healthz", healthz, methods=["GET"])
