@@ -36,7 +36,7 @@ class SettingsError(Exception):
     Attributes:
         error_code: `SETTINGS_INVALID`.
         numbers: How many settings are wrong.
-        variable: The environment variable named in the message.
+        variable: The environment variable named in the message; several joined by "and".
     """
 
     error_code = "SETTINGS_INVALID"
@@ -360,11 +360,13 @@ def check_line(settings: Settings) -> None:
     """See that what LINE needs is there.
 
     Raises:
-        SettingsError: LOCAL_LINE_CHANNEL_SECRET or LOCAL_LINE_CHANNEL_TOKEN is not set.
+        SettingsError: LOCAL_LINE_CHANNEL_SECRET or LOCAL_LINE_CHANNEL_TOKEN is not set; one
+            sentence names all that are missing.
     """
-    for needed in ("line_channel_secret", "line_channel_token"):
-        if getattr(settings, needed) is None:
-            raise SettingsError(variable_of(needed), "must be set to serve LINE")
+    needed = ("line_channel_secret", "line_channel_token")
+    missing = [variable_of(name) for name in needed if getattr(settings, name) is None]
+    if missing:
+        raise SettingsError(" and ".join(missing), "must be set to serve LINE", len(missing))
 
 
 def _field_of(place: str) -> str:

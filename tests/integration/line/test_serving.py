@@ -95,14 +95,18 @@ async def test_several_processes_on_a_server(tmp_path, peer):
         assert all(len(peer.said(user)) == 1 for user in users)
 
 
-@pytest.mark.parametrize("missing", ["LOCAL_LINE_CHANNEL_SECRET", "LOCAL_LINE_CHANNEL_TOKEN"])
+_NEEDED = ("LOCAL_LINE_CHANNEL_SECRET", "LOCAL_LINE_CHANNEL_TOKEN")
+
+
+@pytest.mark.parametrize("missing", [_NEEDED[:1], _NEEDED[1:], _NEEDED])
 @pytest.mark.parametrize("command", ["serve", "work"])
 def test_what_is_missing_is_said_in_one_sentence(tmp_path, command, missing):
-    """Without the channel's secret or token nothing starts: one sentence, a code, status 2."""
+    """Without the channel's secret or token nothing starts: all are named in one sentence."""
     env = environment(sqlite_url(tmp_path), "http://127.0.0.1:9", tmp_path)
-    ended = run({k: v for k, v in env.items() if k != missing}, command)
+    ended = run({k: v for k, v in env.items() if k not in missing}, command)
     assert ended.returncode == 2
-    assert ended.stderr == f"{missing} must be set to serve LINE. [SETTINGS_INVALID]\n"
+    named = " and ".join(missing)
+    assert ended.stderr == f"{named} must be set to serve LINE. [SETTINGS_INVALID]\n"
     assert not (tmp_path / "line.db").exists()
 
 

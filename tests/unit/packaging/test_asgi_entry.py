@@ -52,11 +52,12 @@ def test_importing_reads_nothing(name):
 
 
 async def test_a_missing_setting_is_named_at_startup():
-    """A server that starts it without a channel's secret is told which setting is missing."""
+    """A server that starts it without a channel's settings is told which are missing."""
     (failed,) = await exchange({"type": "lifespan"}, {"type": "lifespan.startup"})
     assert failed["type"] == "lifespan.startup.failed"
     assert failed["message"] == (
-        "LOCAL_LINE_CHANNEL_SECRET must be set to serve LINE. [SETTINGS_INVALID]"
+        "LOCAL_LINE_CHANNEL_SECRET and LOCAL_LINE_CHANNEL_TOKEN must be set to serve LINE. "
+        "[SETTINGS_INVALID]"
     )
 
 
