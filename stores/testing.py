@@ -18,7 +18,9 @@ from stores.conformance.cards import CardSuite
 from stores.conformance.forgetting import ForgettingSuite
 from stores.conformance.generations import GenerationSuite
 from stores.conformance.inbox import InboxSuite
+from stores.conformance.inbox_days import InboxDaysSuite
 from stores.conformance.inbox_people import InboxPeopleSuite
+from stores.conformance.inbox_stuck import InboxStuckSuite
 from stores.conformance.keeping import KeepingSuite
 from stores.conformance.life import LifeSuite
 from stores.conformance.owners import OwnerSuite
@@ -35,7 +37,7 @@ class GenerationStoreConformance(GenerationSuite):
     """What a PersonalStore does that keeps generations as well (``stores.generations``)."""
 
 
-class InboxConformance(InboxSuite, InboxPeopleSuite):
+class InboxConformance(InboxSuite, InboxStuckSuite, InboxPeopleSuite, InboxDaysSuite):
     """What a store does that has inboxes as well (``stores.inbox.InboxStore``)."""
 
 
