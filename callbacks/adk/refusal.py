@@ -32,6 +32,7 @@ SENTENCES: Mapping[str, str] = {
         "A remembered preference would have stood in a prompt, so the turn was stopped."
     ),
     "RAW_PAST_KEPT": ("This app brings past sentences into requests, so the turn was not run."),
+    "EVENT_HIDDEN": "A plugin of this app may hide events, so the turn was not run.",
     "ANSWER_WITHOUT_CALL": "That request is no longer waiting for an answer; please ask anew.",
     "PREFERENCE_CHANGED": "A preference was just changed or forgotten; please ask once more.",
     "CONVERSATION_CHANGED": "This conversation moved on in the meantime; please ask once more.",
