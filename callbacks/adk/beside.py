@@ -14,8 +14,6 @@ from google.adk.plugins.base_plugin import BasePlugin
 
 from callbacks.adk.tree import WiringRefused
 
-_HOOK = "on_event_callback"
-
 
 class EventHidden(WiringRefused):
     """A plugin may replace an event that this layer must see as it is stored (invariant 3)."""
@@ -51,19 +49,19 @@ class Beside:
             asked = [one for one in plugins if one is not self._ours]
         else:
             asked = list(takewhile(lambda one: one is not self._ours, plugins))
-        names = [one.name for one in asked if _may_replace(one)]
+        names = [one.name for one in asked if has_own(one, "on_event_callback")]
         if unknown := [name for name in names if name not in self._replacing]:
             raise EventHidden(unknown)
         self.answered = names
 
 
-def _may_replace(plugin: BasePlugin) -> bool:
-    """Tell whether a plugin has a callback of its own for events.
+def has_own(plugin: BasePlugin, hook: str) -> bool:
+    """Tell whether a plugin has a callback of its own, which is neither ADK's nor empty.
 
-    ADK's own plugins (logging, analytics, stamps on calls) look at events and return nothing; a
-    contract test reads every release for that.
+    Of events that is enough: ADK's own plugins (logging, analytics, stamps on calls) look at them
+    and return nothing; a contract test reads every release for that.
     """
-    if _HOOK in vars(plugin):
+    if hook in vars(plugin):
         return True
-    owner = next(one for one in type(plugin).__mro__ if _HOOK in vars(one))
+    owner = next(one for one in type(plugin).__mro__ if hook in vars(one))
     return not owner.__module__.startswith("google.adk.")

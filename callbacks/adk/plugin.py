@@ -42,6 +42,7 @@ from callbacks.adk.keeper import (
     owner_of_session,
 )
 from callbacks.adk.meter import Meter
+from callbacks.adk.naming import check_names
 from callbacks.adk.noting import note_tools
 from callbacks.adk.outgoing import OnRequest, OutgoingRequests
 from callbacks.adk.records import distrust_stored, distrusted
@@ -238,6 +239,7 @@ class ContextBudgetPlugin(BasePlugin):
             RawPastKept: Something brings past sentences into requests; it is named.
             PreferenceInPrompt: A preference fills what asks a model; it is named.
             EventHidden: A plugin before this one may replace events; it is named.
+            UnknownName: An option names a tool or an argument that no agent has.
             InvalidSchema: No schema could be read off the tools.
             UnitMismatch: The counter's unit is not the budget's.
             ValueError: The app has such a plugin, or an option is wrong.
@@ -261,6 +263,12 @@ class ContextBudgetPlugin(BasePlugin):
         plugin._derivation = derivation
         plugin._wiring.beside.check(app.plugins)
         plugin._wiring.wire(app)
+        parts = plugin._parts
+        check_names(
+            app,
+            preferences=parts["preferences"],
+            by_tool={o: parts[o] for o in ("projectors", "private_results", "reducers")},
+        )
         app.plugins.append(plugin)
         return plugin
 
