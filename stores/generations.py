@@ -21,7 +21,7 @@ from pydantic import Field, field_serializer, model_validator
 from stores import checks
 from stores.errors import InvalidInput, StoreUnavailable
 from stores.framing import framed
-from stores.records import Count, Millis, Named, Owner, Record
+from stores.records import OF_GENERATION, Count, Millis, Named, Owner, Record
 
 GENERATION_TTL_MS: Final = 30 * 24 * 3_600_000
 """How long a record is kept where nobody says otherwise: thirty days, in milliseconds."""
@@ -116,7 +116,7 @@ class GenerationStore(Protocol):
 
 def key_name(generation_id: str) -> str:
     """Return what the sealed key of a generation is bound to; no preference is called so."""
-    return f"generation:{generation_id}"
+    return f"{OF_GENERATION}{generation_id}"
 
 
 def new_key() -> str:

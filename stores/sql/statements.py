@@ -32,7 +32,7 @@ from sqlalchemy import (
     update,
 )
 
-from stores.records import CardStatus
+from stores.records import OF_GENERATION, CardStatus
 from stores.sql.inbox_statements import LEFT
 from stores.sql.session import Prepared
 from stores.sql.tables import (
@@ -241,7 +241,7 @@ ENDED_PREFERENCES: Final = Prepared(
         _mine(preferences), ending, preferences.c.expires_at_ms <= bindparam("now_ms")
     )
 )
-_key_of_generation = literal_column("'generation:'", String) + generations.c.generation
+_key_of_generation = literal_column(f"'{OF_GENERATION}'", String) + generations.c.generation
 LIVE_SLOTS: Final = Prepared(
     union_all(
         select(preferences.c.slot, preferences.c.key).where(
