@@ -7,14 +7,20 @@ from sqlalchemy import create_engine
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.pool import StaticPool
 
-from stores.sql import generation_statements, inbox_statements, statements
+from stores.sql import (
+    consent_statements,
+    generation_statements,
+    inbox_statements,
+    person_statements,
+)
 from stores.sql.session import Prepared
 from stores.sql.tables import metadata
 
 ALL = {
     f"{prefix}{name}": value
     for prefix, module in (
-        ("", statements),
+        ("", person_statements),
+        ("", consent_statements),
         ("GENERATION_", generation_statements),
         ("INBOX_", inbox_statements),
     )
