@@ -1,7 +1,7 @@
 """Statements of a person as a whole: their row, window and vault, and what is left of them.
 
-Each one carries tenant and person (invariant 11). Three do not name a person: one looks for an
-empty slot, which is nobody's, one for whose things ran out in a tenant, one for a tenant's data
+Each one carries tenant and person (invariant 11). Four do not name a person: one looks for an
+empty slot, which is nobody's, one for whose things ran out in a tenant, two for a tenant's data
 keys; what these find is then changed owner by owner.
 
 Written in portable Core, without any dialect's own INSERT, as those of consent are: an engine locks
@@ -107,6 +107,19 @@ DATA_KEYS: Final = Prepared(
     .order_by(people.c.person)
     .limit(bindparam("most"))
 )
+_others = people.alias("others")
+_next_ring_key = (
+    select(func.min(_others.c.ring_id))
+    .where(_others.c.tenant == bindparam("tenant"), _others.c.ring_id > bindparam("after"))
+    .scalar_subquery()
+)
+OF_NEXT_RING_KEY: Final = Prepared(
+    select(people.c.person, people.c.ring_id)
+    .where(people.c.tenant == bindparam("tenant"), people.c.ring_id == _next_ring_key)
+    .limit(1)
+)
+"""Somebody whose data key another ring key wraps than those before. For a look now and then: it
+reads a tenant's people."""
 PERSON_HELD: Final = Prepared(
     select(
         people.c.revision,

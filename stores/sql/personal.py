@@ -122,6 +122,27 @@ def data_keys(session: Session, tenant: str, *, after: str, most: int) -> list[R
     return session.rows(person_statements.DATA_KEYS, tenant=tenant, after=after, most=most)
 
 
+def of_next_ring_key(session: Session, tenant: str, *, after: str) -> tuple[str, str] | None:
+    """Return a person and the id of the ring key that wraps their data key, the first after one."""
+    for person, ring_id in session.rows(
+        person_statements.OF_NEXT_RING_KEY, tenant=tenant, after=after
+    ):
+        return person, ring_id
+    return None
+
+
+def try_key(session: Session, owner: Owner, ring: KeyRing) -> None:
+    """Unwrap a person's data key, if they have one, and let go of it.
+
+    Raises:
+        StoreKeyMissing: If the ring has not the key that wrapped it.
+        StoreUnavailable: If it is not this person's, or was tampered with.
+    """
+    slot = people.find(session, owner).key_slot
+    if slot is not None:
+        ring.unwrap(owner, vault.read(session, owner, slot))
+
+
 def rewrap(session: Session, owner: Owner, ring: KeyRing) -> bool:
     """Wrap a person's data key by the newest ring key; tell whether that could be done."""
     try:

@@ -28,7 +28,7 @@ ALL = {
     if isinstance(value, Prepared)
 }
 NOBODYS = {"VACANT_SLOT"}
-OF_A_TENANT = {"RUN_OUT", "DATA_KEYS"}
+OF_A_TENANT = {"RUN_OUT", "DATA_KEYS", "OF_NEXT_RING_KEY"}
 NO_TABLES = {"SCAN CONSTANT ROW", "SCAN head"}  # a few rows that were just found
 LOCKED = {"VACANT_SLOT", "INBOX_FREE_CHATS", "INBOX_LOCK_CHAT"}
 OF_THE_VAULT = {"ADD_SLOT", "TAKE_SLOT", "SLOT", "SET_SLOT", "WIPE_SLOT"}
