@@ -60,12 +60,20 @@ class Reply:
 class LocalService:
     """Answers messages and presses, each by itself; two turns of one person never overlap."""
 
-    def __init__(self, build_local: Callable[[Callable[[TurnReport], None]], Local]) -> None:
+    def __init__(
+        self,
+        build_local: Callable[[Callable[[TurnReport], None]], Local],
+        *,
+        checks_revision: bool = True,
+    ) -> None:
         """Serve a LOCAL.
 
         Args:
             build_local: Wires it, given where turn reports go; see `bootstrap.build`.
+            checks_revision: Whether a reply is held back where a consent changed while it was
+                made; a channel that looks again right before it sends one says no.
         """
+        self._checks_revision = checks_revision
         self._reports: dict[str, TurnReport] = {}
         self.local = build_local(self._take_report)
         self._sessions = InMemorySessionService()
@@ -173,7 +181,7 @@ class LocalService:
 
     async def _delivered(self, person: str | None, reply: Reply) -> Reply:
         """Hold back what was made under a consent that has changed since."""
-        if reply.error_code is not None:
+        if reply.error_code is not None or not self._checks_revision:
             return reply
         try:
             if await self.deliverable(person, reply):

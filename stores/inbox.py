@@ -135,6 +135,12 @@ class Append(Record):
     ttl_ms: Millis
 
 
+class Leaving(Record):
+    """Said of an answer that leaves right after it is settled; see ``Inbox.sending``."""
+
+    retry_key: str | None = None
+
+
 class Letter(Record):
     """An event as an operator sees it: no text, no id of a person."""
 
@@ -173,11 +179,14 @@ class Inbox(Protocol):
         """Keep a lease alive. Raises LeaseLost, for an event that was unsent or erased as well."""
 
     async def settle(
-        self, claim: Claim, *, plan: bytes | None, append: Append | None, now_ms: int
-    ) -> None:
+        self, claim: Claim, *, plan: bytes | None, append: Append | None, now_ms: int,
+        leaving: Leaving | None = None,
+    ) -> None:  # fmt: skip
         """Write the journal and the plan, ``ready``, in one transaction.
 
         A plan of None is not kept (it holds personal values): after a crash the turn runs again.
+        ``leaving`` makes it ``sending`` in that transaction, which has then looked at the journal's
+        revision right before the message leaves.
         Raises LeaseLost, and PreferenceChanged or ConversationChanged where the journal moved on;
         the lease stays then.
         """

@@ -22,6 +22,7 @@ from stores.inbox import (
     Claim,
     HeldPlan,
     LeaseLost,
+    Leaving,
     Letter,
     State,
 )
@@ -45,6 +46,15 @@ class Sealed:
     arrival: Arrival
     place: int
     body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """An answer as it is kept: its sealed plan, and whether it leaves right away."""
+
+    plan: bytes | None
+    state: State = State.READY
+    retry_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +163,15 @@ class InboxBase:
         _require(await self._extend(claim, until_ms))
 
     async def settle(
-        self, claim: Claim, *, plan: bytes | None, append: Append | None, now_ms: int
+        self,
+        claim: Claim,
+        *,
+        plan: bytes | None,
+        append: Append | None,
+        now_ms: int,
+        leaving: Leaving | None = None,
     ) -> None:
-        """Write the journal and the plan, ``ready``, in one transaction.
+        """Write the journal and the plan, ``ready`` or ``sending``, in one transaction.
 
         Raises:
             LeaseLost: If somebody else has the chat, or the event is gone.
@@ -170,8 +186,10 @@ class InboxBase:
             checks.window_text(append.window)
             checks.identifier(append.event_id, "event_id")
             checks.whole(append.ttl_ms, "ttl_ms", 1)
-        sealed = None if plan is None else self._seal_plan(claim, plan)
-        _require(await self._settle(claim, sealed, append, now_ms))
+        settled = Settled(None if plan is None else self._seal_plan(claim, plan))
+        if leaving is not None:
+            settled = Settled(settled.plan, State.SENDING, _retry_key(leaving.retry_key))
+        _require(await self._settle(claim, settled, append, now_ms))
 
     async def sending(self, claim: Claim, *, retry_key: str | None, now_ms: int) -> None:
         """Note that the message is about to leave.
@@ -180,9 +198,7 @@ class InboxBase:
             LeaseLost: If somebody else has the chat, or the event is gone.
         """
         self._mine(claim, now_ms)
-        if retry_key is not None:
-            checks.identifier(retry_key, "retry_key", CODE_MAX)
-        _require(await self._sending(claim, retry_key, now_ms))
+        _require(await self._sending(claim, _retry_key(retry_key), now_ms))
 
     async def finish(
         self,
@@ -326,7 +342,7 @@ class InboxBase:
         raise NotImplementedError
 
     async def _settle(
-        self, claim: Claim, plan: bytes | None, append: Append | None, now_ms: int
+        self, claim: Claim, settled: Settled, append: Append | None, now_ms: int
     ) -> bool:
         raise NotImplementedError
 
@@ -435,6 +451,10 @@ def bound_to(tenant: str, event_id: str, part: Part) -> bytes:
 def _require(written: bool) -> None:
     if not written:
         raise LeaseLost
+
+
+def _retry_key(retry_key: str | None) -> str | None:
+    return None if retry_key is None else checks.identifier(retry_key, "retry_key", CODE_MAX)
 
 
 def _check_code(error_code: str | None) -> None:

@@ -127,14 +127,23 @@ class Delivery:
         token = incoming.reply_token
         if token in DUMMY_TOKENS:
             return Delivered(State.SILENT)
-        if token is not None and retry_key is None and self._fresh(incoming):
+        key = self.first_key(incoming, retry_key)
+        if token is not None and key is None:
             await mark(None)
             done = await self._reply(token, plan, held)
             if done is not None:
                 return done
-        key = retry_key or retry_key_of(incoming.event_id)
+        key = key or retry_key_of(incoming.event_id)
         await mark(key)
         return await self._push(incoming.chat_id, plan, key, unsure=retry_key is not None)
+
+    def first_key(self, incoming: Incoming, retry_key: str | None = None) -> str | None:
+        """Return the retry key of the first request that `deliver` would make now.
+
+        None is a reply, which has no key.
+        """
+        replies = incoming.reply_token is not None and retry_key is None and self._fresh(incoming)
+        return None if replies else retry_key or retry_key_of(incoming.event_id)
 
     async def loading(self, incoming: Incoming) -> None:
         """Show that an answer is being worked on; one-to-one only, and never fails a turn."""

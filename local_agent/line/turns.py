@@ -18,8 +18,9 @@ from local_agent.line.incoming import Incoming
 from local_agent.line.journal import DeferredJournal
 from local_agent.line.names import Names
 from local_agent.line.plan import Plan
+from local_agent.line.reading import DUMMY_TOKENS
 from stores.errors import ConversationChanged, PreferenceChanged, StoreError
-from stores.inbox import Claim, HeldPlan, Inbox, LeaseLost, State
+from stores.inbox import Append, Claim, HeldPlan, Inbox, LeaseLost, Leaving, State
 from stores.ports import ContextStore
 from stores.records import Owner
 
@@ -59,6 +60,9 @@ class Delivers(Protocol):
     ) -> Delivered:
         """Send it, and say what came of it."""
 
+    def first_key(self, incoming: Incoming, retry_key: str | None = None) -> str | None:
+        """Return the retry key of the first request that would be made now; None is a reply."""
+
     async def loading(self, incoming: Incoming) -> None:
         """Show that an answer is being worked on."""
 
@@ -69,13 +73,23 @@ class _Leaving:
 
     Attributes:
         marked: It may be out.
+        key: The retry key under which it was marked.
+        checked: Its revision was looked at by the transaction that marked it.
         repeatable: It may leave again, under a kept retry key.
         with_held: Ids of held answers that may be out together with it.
     """
 
     marked: bool = False
+    key: str | None = None
+    checked: bool = False
     repeatable: bool = False
     with_held: tuple[str, ...] = ()
+
+    def mark(self, claim: Claim, plan: Plan, retry_key: str | None) -> None:
+        """Note that it was written down that the answer leaves."""
+        self.marked, self.key = True, retry_key
+        self.repeatable = retry_key is not None and not plan.personal
+        self.with_held = _rode(claim, retry_key)
 
 
 @dataclass(frozen=True)
@@ -142,7 +156,7 @@ class Turns:
         if claim.attempts >= MOST_ATTEMPTS:  # its workers die at it: they never gave it back
             await self._give_back(claim, "WORKER_LOST")
             return
-        plan = kept or await self._turn(claim, incoming)
+        plan = kept or await self._turn(claim, incoming, leaving)
         if plan is None:
             await self._finish(claim, Delivered(State.SILENT))
             return
@@ -165,18 +179,49 @@ class Turns:
         ended = Delivered(State.UNKNOWN, error_code=code, with_held=with_held)
         await self._finish(claim, ended)
 
-    async def _turn(self, claim: Claim, incoming: Incoming) -> Plan | None:
+    async def _turn(self, claim: Claim, incoming: Incoming, leaving: _Leaving) -> Plan | None:
         """Make the answer, and write it down together with the journal."""
         plan = await self._respond(incoming)
         append = self.journal.take(claim.event_id)
         if plan is None:
             return None
         try:
-            await self.inbox.settle(claim, plan=_kept(plan), append=append, now_ms=self.clock())
+            await self._settle(claim, incoming, plan, append, leaving)
         except (PreferenceChanged, ConversationChanged) as changed:
             plan = _refusal(changed.error_code)
-            await self.inbox.settle(claim, plan=_kept(plan), append=None, now_ms=self.clock())
+            await self._settle(claim, incoming, plan, None, leaving)
         return plan
+
+    async def _settle(
+        self,
+        claim: Claim,
+        incoming: Incoming,
+        plan: Plan,
+        append: Append | None,
+        leaving: _Leaving,
+    ) -> None:
+        """Write answer and journal, and that it leaves, where that transaction can tell it may.
+
+        It can where the answer depends on no revision, or on the one that the journal is written
+        under, and nothing is held that may depend on another.
+        """
+        written_under = None if append is None else append.expected_revision
+        leaves = (
+            not claim.held
+            and plan.revision in {None, written_under}
+            and incoming.reply_token not in DUMMY_TOKENS
+        )
+        key = self.delivery.first_key(incoming)
+        await self.inbox.settle(
+            claim,
+            plan=_kept(plan),
+            append=append,
+            now_ms=self.clock(),
+            leaving=Leaving(retry_key=key) if leaves else None,
+        )
+        if leaves:
+            leaving.mark(claim, plan, key)
+            leaving.checked = True
 
     async def _respond(self, incoming: Incoming) -> Plan | None:
         try:
@@ -207,16 +252,19 @@ class Turns:
     async def _deliver(
         self, claim: Claim, incoming: Incoming, plan: Plan, leaving: _Leaving
     ) -> None:
-        revision = await self._revision(claim, plan)
-        if plan.revision is not None and plan.revision != revision:
-            plan = _refusal("PREFERENCE_CHANGED")
-        held, stale = _still_true(claim.held, revision, known=claim.person is not None)
+        held: tuple[HeldPlan, ...] = ()
+        stale: tuple[str, ...] = ()
+        if not leaving.checked:
+            revision = await self._revision(claim, plan)
+            if plan.revision is not None and plan.revision != revision:
+                plan = _refusal("PREFERENCE_CHANGED")
+            held, stale = _still_true(claim.held, revision, known=claim.person is not None)
 
         async def mark(retry_key: str | None) -> None:
+            if leaving.marked and leaving.key == retry_key:
+                return  # it was, with the journal
             await self.inbox.sending(claim, retry_key=retry_key, now_ms=self.clock())
-            leaving.marked = True
-            leaving.repeatable = retry_key is not None and not plan.personal
-            leaving.with_held = _rode(claim, retry_key)
+            leaving.mark(claim, plan, retry_key)
 
         delivered = await self.delivery.deliver(
             incoming, plan, held=held, retry_key=claim.retry_key, mark=mark

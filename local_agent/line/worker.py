@@ -64,6 +64,7 @@ class Worker:
         self._at_once, self._lease_ms, self._idle = at_once, lease_ms, idle_seconds
         self._warm_up, self._sweep = warm_up, sweep
         self._running: dict[asyncio.Future[None], Claim] = {}
+        self._gathering: asyncio.TimerHandle | None = None
         self._woken, self._quiet = asyncio.Event(), asyncio.Event()
         self._stopping = False
         self._tasks: list[asyncio.Task[None]] = []
@@ -122,6 +123,9 @@ class Worker:
         idle = least
         while not self._stopping:
             self._woken.clear()
+            if self._gathering is not None:
+                self._gathering.cancel()
+                self._gathering = None
             free = self._at_once - len(self._running)
             claims = await self._claim(free) if free else []
             for claim in claims or ():
@@ -157,7 +161,11 @@ class Worker:
         self._running.pop(task, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("event=turn_raised error_type=%s", type(error).__name__)
-        self._woken.set()
+        if len(self._running) <= self._at_once // 2:
+            self._woken.set()
+        elif self._gathering is None:
+            # One look at the store for several places: under load it costs as much as a turn's own.
+            self._gathering = asyncio.get_running_loop().call_later(self._idle[0], self._woken.set)
 
     async def _heartbeat(self) -> None:
         """Extend the leases of turns that take long; a turn whose lease is lost is stopped."""

@@ -20,6 +20,7 @@ from stores.inbox import (
     HeldPlan,
     Inbox,
     LeaseLost,
+    Leaving,
     State,
 )
 from stores.records import Owner
@@ -163,6 +164,28 @@ class InboxSuite(Suite):
         assert (again.state, again.plan, again.body) == (State.READY, b"a plan", claim.body)
         await answer(inbox, again, LATER)
         assert (await store.snapshot(ANN, now_ms=NOW)).generation == 1
+
+    @scenario
+    async def test_an_answer_may_leave_as_it_is_settled(self, store: Any) -> None:
+        """Journal, plan and that the message leaves are one; refused, none of it is there (9)."""
+        inbox = store.inbox("town")
+        for retry_key in (None, "a key"):
+            name = f"e{retry_key}"
+            chat, owner = f"c{retry_key}", Owner(tenant="town", person=f"p{retry_key}")
+            mine = append(name, owner=owner)
+            leaving = Leaving(retry_key=retry_key)
+            await inbox.accept((arrival(name, chat, person=owner.person),), now_ms=NOW)
+            claim = await take(inbox, chat=chat)
+            stale = append(name, owner=owner, revision=1)
+            with pytest.raises(PreferenceChanged):
+                await inbox.settle(claim, plan=b"x", append=stale, now_ms=NOW, leaving=leaving)
+            assert (await inbox.counts())[State.WAITING] == 1
+            await inbox.settle(claim, plan=b"a plan", append=mine, now_ms=NOW, leaving=leaving)
+            assert (await store.snapshot(owner, now_ms=NOW)).generation == 1
+            again = await take(inbox, "w2", LATER, chat=chat)
+            found = (again.state, again.plan, again.retry_key)
+            assert found == (State.SENDING, b"a plan", retry_key)
+            await inbox.finish(again, State.UNKNOWN, now_ms=LATER)
 
     @scenario
     async def test_what_the_journal_refuses_leaves_no_plan(self, store: Any) -> None:

@@ -26,7 +26,7 @@ from stores.inbox import (
     Letter,
     State,
 )
-from stores.inbox_base import Ended, InboxBase, Part, Sealed, Taken
+from stores.inbox_base import Ended, InboxBase, Part, Sealed, Settled, Taken
 from stores.records import Owner
 from stores.sealing import KeyRing
 
@@ -108,11 +108,11 @@ class FirestoreInbox(InboxBase):
         return await self._documents.change(claim.chat, [claim.event_id], work)
 
     async def _settle(
-        self, claim: Claim, plan: bytes | None, append: Append | None, now_ms: int
+        self, claim: Claim, settled: Settled, append: Append | None, now_ms: int
     ) -> bool:
         def work(_: Chat, event: Event) -> None:
-            event.plan, event.retry_key = plan, None
-            event.move(State.READY.value, now_ms)
+            event.plan, event.retry_key = settled.plan, settled.retry_key
+            event.move(settled.state.value, now_ms)
 
         if append is None:
             return await self._leased(claim, now_ms, work)
@@ -128,12 +128,12 @@ class FirestoreInbox(InboxBase):
 
         async def attempt() -> bool:
             room, batch = await self._documents.read([claim.chat], [claim.event_id]), base.batch()
-            settled = _change(room, claim, now_ms, work)
-            if settled:
+            done = _change(room, claim, now_ms, work)
+            if done:
                 await base.stage(batch, append.owner, write, OF_SNAPSHOT)
             room.put(batch, touch=[claim.chat])
             await base.commit(batch)
-            return settled
+            return done
 
         return await base.again(attempt)
 

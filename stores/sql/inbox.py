@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from stores.inbox import OPEN, Append, Arrival, Claim, Letter, State
-from stores.inbox_base import Ended, InboxBase, Sealed, Taken
+from stores.inbox_base import Ended, InboxBase, Sealed, Settled, Taken
 from stores.records import Owner
 from stores.sealing import KeyRing
 from stores.sql import inbox_acts as acts
@@ -56,9 +56,9 @@ class SqlInbox(InboxBase):
         return await self._leased(claim, partial(acts.extend, until_ms=until_ms))
 
     async def _settle(
-        self, claim: Claim, plan: bytes | None, append: Append | None, now_ms: int
+        self, claim: Claim, settled: Settled, append: Append | None, now_ms: int
     ) -> bool:
-        work = partial(acts.settle, plan=plan, append=append, now_ms=now_ms)
+        work = partial(acts.settle, settled=settled, append=append, now_ms=now_ms)
         return await self._leased(claim, work, None if append is None else append.owner)
 
     async def _sending(self, claim: Claim, retry_key: str | None, now_ms: int) -> bool:

@@ -18,7 +18,7 @@ from stores.inbox import (
     Claim,
     State,
 )
-from stores.inbox_base import Ended, Part, Sealed, Taken, bound_to
+from stores.inbox_base import Ended, Part, Sealed, Settled, Taken, bound_to
 from stores.records import Owner
 from stores.sealing import KeyRing
 from stores.sql import inbox_statements as statements
@@ -129,7 +129,7 @@ def settle(
     tenant: str,
     claim: Claim,
     *,
-    plan: bytes | None,
+    settled: Settled,
     append: Append | None,
     now_ms: int,
 ) -> bool:
@@ -139,7 +139,17 @@ def settle(
         PreferenceChanged: If the person's consent changed since the snapshot.
         ConversationChanged: If another event moved the window on.
     """
-    if not _move(session, statements.SETTLE, tenant, claim, now_ms=now_ms, new_plan=plan):
+    moved = _move(
+        session,
+        statements.SETTLE,
+        tenant,
+        claim,
+        now_ms=now_ms,
+        new_state=settled.state.value,
+        new_plan=settled.plan,
+        new_retry_key=settled.retry_key,
+    )
+    if not moved:
         return False
     if append is not None:
         people.append(

@@ -201,7 +201,9 @@ def _moved(state: Any, **values: Any) -> Prepared:
     )
 
 
-SETTLE: Final = _moved(_literal(State.READY), plan=bindparam("new_plan"), retry_key=null())
+SETTLE: Final = _moved(
+    bindparam("new_state"), plan=bindparam("new_plan"), retry_key=bindparam("new_retry_key")
+)
 SENDING: Final = _moved(_literal(State.SENDING), retry_key=bindparam("new_retry_key"))
 FINISH: Final = _moved(bindparam("new_state"), error_code=bindparam("new_error_code"), **_GONE)
 HOLD: Final = _moved(

@@ -293,6 +293,18 @@ async def test_what_line_refuses_is_refused_and_keeps_the_token(
     assert peer.said(USER) == HELLO
 
 
+@pytest.mark.parametrize("text", [b"bytes", {1, 2}, object()])
+async def test_what_is_no_json_is_refused_before_it_leaves(
+    peer: LinePeer, client: LineClient, text: object
+) -> None:
+    """A message that cannot be written down is refused, and never taken for one that is out."""
+    messages = [{"type": "text", "text": text}]
+    asked = len(peer.requests)
+    assert (await client.reply(token_of(peer), messages)).verdict is Verdict.REFUSED
+    assert (await client.push(USER, messages, retry_key=key())).verdict is Verdict.REFUSED
+    assert len(peer.requests) == asked
+
+
 async def test_a_push_needs_a_recipient_and_a_uuid(peer: LinePeer, client: LineClient) -> None:
     """An id that is not of LINE's form, and a retry key that is no UUID, are refused."""
     assert (await client.push("somebody", HELLO, retry_key=key())).verdict is Verdict.REFUSED

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from local_agent.line import turns
+from local_agent.line.answer import said
 from local_agent.line.building import build_line
 from local_agent.line.peer import Trouble
 from local_agent.line.peer_events import line_id, redelivered
@@ -385,25 +386,91 @@ async def test_a_changed_consent_holds_an_answer_back(app, peer, gate):
     await until(lambda: len(gate.entered) == 1, "its turn runs")
     settle = app.line.inbox.settle
 
-    async def then_forget(claim, **options):
-        await settle(claim, **options)
+    async def forget_first(claim, **options):
+        app.line.inbox.settle = settle
         await app.line.store.forget(person, None, now_ms=app.line.gateway.clock())
+        await settle(claim, **options)
 
-    app.line.inbox.settle = then_forget
+    app.line.inbox.settle = forget_first
     gate.opened.set()
     await app.line.worker.drain()
     assert refusal("PREFERENCE_CHANGED") in texts(peer, ANN)
     assert len(peer.said(ANN)) == 1
 
 
+async def test_an_answer_that_waited_is_looked_at_again(idle, peer, clock):
+    """An answer left by a worker that died is not sent under a newer consent (invariant 7)."""
+    store, inbox = idle.line.store, idle.line.inbox
+    owner = Owner(tenant="local", person=idle.line.gateway.names.person(ANN))
+    await peer.post(idle.url, peer.events.text("花壇有什麼吃的？", user=ANN))
+    (claim,) = await inbox.claim("dead", now_ms=clock(), lease_ms=1_000)
+    seen = await store.snapshot(owner, now_ms=clock())
+    plan = said("舊的答案").model_copy(update={"revision": seen.revision})
+    kept = plan.model_dump_json().encode()
+    await inbox.settle(claim, plan=kept, append=None, now_ms=clock())
+    await store.forget(owner, None, now_ms=clock())
+    clock.ahead += 1_000
+    async with working(worker_of(idle, clock)) as worker:
+        await worker.drain()
+    assert "舊的答案" not in texts(peer, ANN)
+    assert refusal("PREFERENCE_CHANGED") in texts(peer, ANN)
+
+
+async def test_nothing_lies_between_the_last_look_and_the_answer(app, peer, monkeypatch):
+    """The transaction that looks at the revision says that the answer leaves; then it does (7)."""
+    calls = []
+
+    def told(of, name):
+        call = getattr(of, name)
+
+        async def and_told(*arguments, **options):
+            calls.append(name)
+            return await call(*arguments, **options)
+
+        monkeypatch.setattr(of, name, and_told)
+
+    told(app.line.inbox, "settle")
+    told(app.line.inbox, "sending")
+    told(app.line.store, "snapshot")
+    told(app.line.client, "reply")
+    await peer.post(app.url, peer.events.text("花壇有什麼吃的？", user=ANN))
+    await app.line.worker.drain()
+    assert calls[-2:] == ["settle", "reply"]
+    assert calls.count("settle") == 1
+
+
+async def test_places_are_filled_together(idle, peer, clock):
+    """Under load the store is not asked for work after each turn, but for several at once."""
+    claimed = []
+    claim = idle.line.inbox.claim
+
+    async def counted(*arguments, **options):
+        found = await claim(*arguments, **options)
+        claimed.append(len(found))
+        return found
+
+    idle.line.inbox.claim = counted
+    for number in range(40):
+        await peer.post(
+            idle.url, peer.events.text("花壇有什麼吃的？", user=line_id("user", number))
+        )
+    # With a wait so long that only turns' ends can have woken it.
+    patient = worker_of(idle, clock, idle_seconds=(60.0, 60.0))
+    async with working(patient) as worker:
+        await until(lambda: sum(claimed) == 40 and not worker._running, "all are done")
+    busy = [many for many in claimed if many]
+    assert len(busy) <= 20  # one by one they would be 33
+    assert await counts(idle) == {State.SENT: 40}
+
+
 async def test_a_journal_that_moved_on_refuses_the_answer(app, peer):
     """Where the window cannot be written its answer is not given, and a sentence says so."""
     settle = app.line.inbox.settle
 
-    async def moved(claim, *, plan, append, now_ms):
+    async def moved(claim, *, append, **options):
         if append is not None:
             raise ConversationChanged
-        await settle(claim, plan=plan, append=append, now_ms=now_ms)
+        await settle(claim, append=append, **options)
 
     app.line.inbox.settle = moved
     await peer.post(app.url, peer.events.text("花壇有什麼吃的？", user=ANN))

@@ -16,7 +16,7 @@ from hypothesis.stateful import (
 )
 
 from stores.errors import ConversationChanged, PreferenceChanged
-from stores.inbox import ENDINGS, KEPT_MS, STUCK_MS, Append, Arrival, LeaseLost, State
+from stores.inbox import ENDINGS, KEPT_MS, STUCK_MS, Append, Arrival, LeaseLost, Leaving, State
 from stores.open import open_store
 from stores.records import Owner
 from stores.reference import Reference
@@ -227,8 +227,9 @@ class InboxMachine(RuleBasedStateMachine):
         claim=claims,
         plan=st.sampled_from([None, b"a plan"]),
         late=st.sampled_from([None, 0, 1]),
+        leaving=st.sampled_from([None, Leaving(), Leaving(retry_key="k")]),
     )
-    def settle(self, claim, plan, late):
+    def settle(self, claim, plan, late, leaving):
         """The turn may have begun before the journal moved on, or write no journal."""
         lease, told = claim
         append = None
@@ -243,7 +244,9 @@ class InboxMachine(RuleBasedStateMachine):
                 expected_generation=max(seen.generation - late, 0),
                 ttl_ms=TTL,
             )
-        result = self.attempt(self.inbox.settle(told, plan=plan, append=append, now_ms=self.now))
+        result = self.attempt(
+            self.inbox.settle(told, plan=plan, append=append, now_ms=self.now, leaving=leaving)
+        )
         event = self.model.at_it(lease, self.now)
         if event is None:
             assert result is LeaseLost
@@ -266,8 +269,8 @@ class InboxMachine(RuleBasedStateMachine):
                 assert result is refused
                 return
         assert result is None
-        event.plan, event.key = plan, None
-        event.move(State.READY, self.now)
+        event.plan, event.key = plan, leaving.retry_key if leaving else None
+        event.move(State.SENDING if leaving else State.READY, self.now)
 
     @rule(claim=claims, key=st.sampled_from([None, "a key"]))
     def sending(self, claim, key):
