@@ -47,7 +47,7 @@ from callbacks.adk.noting import note_tools
 from callbacks.adk.outgoing import OnRequest, OutgoingRequests
 from callbacks.adk.records import distrust_stored, distrusted
 from callbacks.adk.reducing import Reducer
-from callbacks.adk.refusal import Refusal, RefusalText, english, guarded
+from callbacks.adk.refusal import Refusal, RefusalText, english, guarded, withheld
 from callbacks.adk.report import TurnReport
 from callbacks.adk.tools import Projectors, ToolCalls
 from callbacks.adk.tree import WiringRefused
@@ -424,7 +424,7 @@ class ContextBudgetPlugin(BasePlugin):
         refusal = await self._keeper.record(turn)
         if refusal is None or event.error_code == refusal.code:
             return changed
-        return _withheld(changed or event, refusal, self._sentence)
+        return withheld(changed or event, refusal, self._sentence)
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Record what is still open, then close the turn and hand out its report."""
@@ -443,27 +443,3 @@ class ContextBudgetPlugin(BasePlugin):
 def _is_live(context: InvocationContext) -> bool:
     run_config = context.run_config
     return context.live_request_queue is not None or bool(run_config and run_config.support_cfc)
-
-
-def _withheld(event: Event, refusal: Refusal, sentence: RefusalText) -> Event:
-    """Return the event without its answer; a call keeps its response (invariant 2)."""
-    text = sentence(refusal.code)
-    responses = event.get_function_responses()
-    if responses:
-        result = refusal.as_tool_result(sentence)
-        parts = [
-            types.Part(
-                function_response=types.FunctionResponse(id=r.id, name=r.name, response=result)
-            )
-            for r in responses
-        ]
-    else:
-        parts = [types.Part(text=text)]
-    return event.model_copy(
-        update={
-            "content": types.Content(role="user" if responses else "model", parts=parts),
-            "error_code": refusal.code,
-            "error_message": text,
-            "custom_metadata": {**(event.custom_metadata or {}), **refusal.metadata()},
-        }
-    )
