@@ -16,7 +16,7 @@ from typing import Final
 
 from local_agent.catalog import CatalogError, load_catalog
 from local_agent.check import Check, Status
-from local_agent.doctor_keys import file_check, key_checks
+from local_agent.doctor_keys import file_check, key_checks, ring_check
 from local_agent.secret_files import SUFFIX
 from local_agent.settings import PREFIX, Settings, SettingsError, load_settings, variable_of
 from stores.errors import SchemaTooNew, StoreError
@@ -153,7 +153,10 @@ async def _store(settings: Settings, clock: Callable[[], int]) -> list[Check]:
         advice = "See LOCAL_DATABASE_URL, its server or file, and who may use it."
         return [Check("store", "fail", f"{error} ({reason})", advice), _clock(settings, clock)]
     after = clock()
-    return [_reached(found), _schema(found), _clock(settings, clock, found, (before + after) // 2)]
+    checks = [_reached(found), _schema(found)]
+    if found.current:
+        checks.append(await ring_check(settings))
+    return [*checks, _clock(settings, clock, found, (before + after) // 2)]
 
 
 def _reached(found: Probe) -> Check:

@@ -1,4 +1,4 @@
-"""Keys and secrets as `local-agent doctor` sees them: lengths, files and who may read these."""
+"""Keys and secrets as `local-agent doctor` sees them: lengths, files, and what the keys open."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from typing import Final
 from pydantic import SecretStr
 
 from local_agent.check import Check, Status
+from local_agent.keyfile import store_keys
 from local_agent.secret_files import SUFFIX
-from local_agent.settings import MIN_KEY_BYTES, Settings, variable_of
+from local_agent.settings import MIN_KEY_BYTES, Settings, SettingsError, variable_of
+from stores.errors import StoreError, StoreKeyMissing
+from stores.probe_keys import probe_keys
 
 _FEW_CHARACTERS: Final = 8
 """A key of fewer different bytes than this was typed, not drawn."""
@@ -99,6 +102,44 @@ def _judged(name: str, keys: tuple[bytes, ...], found: str) -> Check:
 
 def _one(secret: SecretStr | None) -> tuple[bytes, ...]:
     return () if secret is None else (secret.get_secret_value().encode(),)
+
+
+async def ring_check(settings: Settings) -> Check:
+    """Try the store keys on data keys that lie in the store, of which each ring key wrapped one."""
+    name = "data keys"
+    try:
+        found = await probe_keys(
+            settings.database_url.get_secret_value(),
+            tenant=settings.tenant,
+            store_keys=_ring_there(settings),
+        )
+    except SettingsError as error:
+        return Check(name, "fail", str(error), "See what is said of the store key.")
+    except StoreError as error:
+        told = f"{error} ({error.error_code}, {error.numbers.get('reason', 'failed')})"
+        return Check(name, "fail", told, "Ask again; restore what is damaged from a backup.")
+    if not found.in_use:
+        return Check(name, "ok", "none yet; nobody has anything remembered")
+    if not found.missing:
+        return Check(name, "ok", f"unwrapped one of each of {found.in_use} store key(s) in use")
+    status: Status = "fail" if found.missing == found.in_use else "warn"
+    told = f"{found.missing} of {found.in_use} store key(s) in use are not there"
+    return Check(
+        name,
+        status,
+        f"{told}: {StoreKeyMissing.sentence} ({StoreKeyMissing.error_code})",
+        "Put what is missing behind the others in LOCAL_STORE_KEYS (docs/deploy.md).",
+    )
+
+
+def _ring_there(settings: Settings) -> tuple[bytes, ...]:
+    """Return the store keys that there are; make none.
+
+    Raises:
+        SettingsError: The file cannot be read, others may read it, or it holds no key.
+    """
+    there = settings.store_keys is not None or settings.store_key_file.exists()
+    return store_keys(settings) if there else ()
 
 
 def file_check(settings: Settings) -> Check | None:

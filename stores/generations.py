@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Final, Literal, Protocol, Self
 
@@ -18,10 +18,9 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pydantic import Field, field_serializer, model_validator
 
-from stores import checks
 from stores.errors import InvalidInput, StoreUnavailable
 from stores.framing import framed
-from stores.records import Count, Millis, Named, Owner, Record
+from stores.records import OF_GENERATION, Count, Millis, Named, Owner, Record
 
 GENERATION_TTL_MS: Final = 30 * 24 * 3_600_000
 """How long a record is kept where nobody says otherwise: thirty days, in milliseconds."""
@@ -116,7 +115,7 @@ class GenerationStore(Protocol):
 
 def key_name(generation_id: str) -> str:
     """Return what the sealed key of a generation is bound to; no preference is called so."""
-    return f"generation:{generation_id}"
+    return f"{OF_GENERATION}{generation_id}"
 
 
 def new_key() -> str:
@@ -124,24 +123,10 @@ def new_key() -> str:
     return secrets.token_bytes(_KEY_BYTES).hex()
 
 
-def check(generation: object) -> Generation:
-    """Return what is a generation.
-
-    Raises:
-        InvalidInput: It is something else.
-    """
-    if not isinstance(generation, Generation):
-        raise InvalidInput(field="generation")
-    return generation
-
-
-def check_id(generation_id: object) -> str:
-    """Return what is an id of a generation.
-
-    Raises:
-        InvalidInput: It is something else.
-    """
-    return checks.identifier(generation_id, "generation_id", GENERATION_ID_MAX)
+def listed(found: Iterable[GenerationHeld], now_ms: int) -> tuple[GenerationHeld, ...]:
+    """Return those that have not run out, the oldest first."""
+    alive = (one for one in found if one.expires_at_ms > now_ms)
+    return tuple(sorted(alive, key=lambda one: (one.made_at_ms, one.id)))
 
 
 def seal_part(key: str, owner: Owner, generation_id: str, part: Part, plain: bytes) -> bytes:

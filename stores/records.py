@@ -24,6 +24,9 @@ from stores.errors import InvalidInput
 KEY_MAX: Final = 64
 """Longest name of a preference, in characters."""
 
+OF_GENERATION: Final = "generation:"
+"""How the name begins under which a generation's key is sealed; no preference is called so."""
+
 PURPOSE_MAX: Final = 300
 """Longest purpose, in characters."""
 
@@ -51,6 +54,12 @@ def _storable(text: str) -> str:
 
 def _not_blank(text: str) -> str:
     if not text.strip():
+        raise ValueError
+    return text
+
+
+def _not_reserved(text: str) -> str:
+    if text.startswith(OF_GENERATION):
         raise ValueError
     return text
 
@@ -195,7 +204,7 @@ class Proposal(Record):
     """What an agent would like the person to decide on. It changes nothing by itself.
 
     Attributes:
-        key: The preference's name.
+        key: The preference's name; none that begins with ``OF_GENERATION``.
         purpose: What it is for, as the person is told.
         action: To remember or to forget.
         value: What to remember; None to forget.
@@ -205,7 +214,7 @@ class Proposal(Record):
             before the person's last "forget" make no card (a tombstone stops what is older).
     """
 
-    key: Key
+    key: Annotated[Key, AfterValidator(_not_reserved)]
     purpose: Purpose
     action: Annotated[CardAction, Field(strict=False)] = CardAction.REMEMBER
     value: Value | None = Field(default=None, repr=False)
@@ -300,6 +309,7 @@ class ForgetResult(Record):
 __all__ = [
     "DIRECT",
     "KEY_MAX",
+    "OF_GENERATION",
     "PLACE_MAX",
     "PRIVATE",
     "PURPOSE_MAX",

@@ -8,12 +8,15 @@ must be as they were.
 from __future__ import annotations
 
 import random
-import sqlite3
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
 
 from stores.errors import StoreError
 from stores.open import open_store
@@ -77,23 +80,27 @@ class Report:
 
 
 async def attack(
-    folder: Path, *, tries: int, seed: int, say: Callable[[str], None] = lambda _: None
+    url: str, own_url: str, *, tries: int, seed: int, say: Callable[[str], None] = lambda _: None
 ) -> Report:
-    """Make that many tries on a new store in this folder."""
-    path = folder / "attacked.db"
-    url = f"sqlite+aiosqlite:///{path}"
+    """Make that many tries.
+
+    Args:
+        url: Of the empty database that is attacked.
+        own_url: Of an empty one that is the attacker's own.
+        tries: How many.
+        seed: Of the tries.
+        say: Is told how far it is.
+    """
     report = Report()
     async with (
         open_store(url, signing_keys=[KEY], store_keys=[STORE_KEY], synchronous="OFF") as store,
         open_store(url, signing_keys=[OLD_KEY], store_keys=[STORE_KEY], synchronous="OFF") as old,
         open_store(
-            f"sqlite+aiosqlite:///{folder}/own.db",
-            signing_keys=[WRONG_KEY],
-            store_keys=[STORE_KEY],
-            synchronous="OFF",
+            own_url, signing_keys=[WRONG_KEY], store_keys=[STORE_KEY], synchronous="OFF"
         ) as forger,
+        _database(url) as bare,
     ):
-        attacker = _Attacker(store, path, random.Random(seed), report)  # noqa: S311 - cases, no secrets
+        attacker = _Attacker(store, bare, random.Random(seed), report)  # noqa: S311 - cases, no secrets
         await attacker.prepare(old, forger)
         while report.tries < tries:
             await attacker.round()
@@ -105,9 +112,9 @@ async def attack(
 
 class _Attacker:
     def __init__(
-        self, store: PersonalStore, path: Path, chance: random.Random, report: Report
+        self, store: PersonalStore, bare: AsyncEngine, chance: random.Random, report: Report
     ) -> None:
-        self._store, self._path, self._chance, self._report = store, path, chance, report
+        self._store, self._bare, self._chance, self._report = store, bare, chance, report
         self._cards: dict[Owner, Card] = {}
         self._used: dict[Owner, Card] = {}
         self._forged: list[str] = []
@@ -187,20 +194,18 @@ class _Attacker:
         first, second = self._chance.sample(VICTIMS, 2)
         column = self._chance.choice((*SWAPPED, "owner", "status"))
         pressed = self._used if column == "status" else self._cards
-        with sqlite3.connect(self._path, isolation_level=None, timeout=10) as bare:
-            kept = [_row(bare, owner, pressed[owner]) for owner in (first, second)]
+        async with self._bare.begin() as bare:
+            kept = [await _row(bare, owner, pressed[owner]) for owner in (first, second)]
             same = column not in ("owner", "status") and kept[0][column] == kept[1][column]
-            _swap(bare, column, kept)
-            for owner, foreign in ((first, second), (second, first)):
-                code = await self._press("swapped rows", owner, pressed[foreign].token)
+            await _put(bare, _swapped(column, kept))
+        for owner, foreign in ((first, second), (second, first)):
+            code = await self._press("swapped rows", owner, pressed[foreign].token)
+            self._count("swapped rows", code, refused=code in _NOTHING)
+            if not same:
+                code = await self._press("swapped rows", owner, pressed[owner].token)
                 self._count("swapped rows", code, refused=code in _NOTHING)
-                if not same:
-                    code = await self._press("swapped rows", owner, pressed[owner].token)
-                    self._count("swapped rows", code, refused=code in _NOTHING)
-            for row in kept:
-                bare.execute("DELETE FROM store_cards WHERE card_id = ?", (row["card_id"],))
-            _put(bare, kept)
-        bare.close()
+        async with self._bare.begin() as bare:
+            await _put(bare, kept)
 
     async def _press(self, kind: str, owner: Owner, token: str) -> str:
         press = self._store.approve if self._chance.random() < 0.7 else self._store.cancel
@@ -247,24 +252,36 @@ def _elsewhere(owner: Owner) -> Owner:
     return Owner(tenant="city" if owner.tenant == "town" else "town", person=owner.person)
 
 
-def _row(bare: sqlite3.Connection, owner: Owner, card: Card) -> dict[str, Any]:
-    bare.row_factory = sqlite3.Row
-    found = bare.execute(
-        "SELECT * FROM store_cards WHERE tenant = ? AND person = ? AND card_id = ?",
-        (owner.tenant, owner.person, card.card_id),
-    ).fetchone()
-    return dict(found)
+@asynccontextmanager
+async def _database(url: str) -> AsyncIterator[AsyncEngine]:
+    """Open the attacked database as its owner."""
+    engine = create_async_engine(url, poolclass=NullPool if url.startswith("sqlite") else None)
+    try:
+        yield engine
+    finally:
+        await engine.dispose()
 
 
-def _put(bare: sqlite3.Connection, rows: list[dict[str, Any]]) -> None:
+async def _row(bare: AsyncConnection, owner: Owner, card: Card) -> dict[str, Any]:
+    found = await bare.execute(
+        text("SELECT * FROM store_cards WHERE tenant = :town AND person = :who AND card_id = :id"),
+        {"town": owner.tenant, "who": owner.person, "id": card.card_id},
+    )
+    return dict(found.mappings().one())
+
+
+async def _put(bare: AsyncConnection, rows: list[dict[str, Any]]) -> None:
+    """Write cards in place of those that have their ids."""
     for row in rows:
-        names, marks = ", ".join(row), ", ".join("?" * len(row))
+        await bare.execute(text("DELETE FROM store_cards WHERE card_id = :card_id"), row)
+    for row in rows:
+        names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
         statement = f"INSERT INTO store_cards ({names}) VALUES ({marks})"  # noqa: S608 - names of columns
-        bare.execute(statement, tuple(row.values()))
+        await bare.execute(text(statement), row)
 
 
-def _swap(bare: sqlite3.Connection, column: str, kept: list[dict[str, Any]]) -> None:
-    """Delete both rows and write them anew with something exchanged."""
+def _swapped(column: str, kept: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return both rows with something exchanged."""
     first, second = dict(kept[0]), dict(kept[1])
     if column == "owner":
         for name in ("tenant", "person"):
@@ -275,6 +292,4 @@ def _swap(bare: sqlite3.Connection, column: str, kept: list[dict[str, Any]]) -> 
             row["revision"] += 1  # as if it had been made under the revision that holds now
     else:
         first[column], second[column] = second[column], first[column]
-    for row in kept:
-        bare.execute("DELETE FROM store_cards WHERE card_id = ?", (row["card_id"],))
-    _put(bare, [first, second])
+    return [first, second]

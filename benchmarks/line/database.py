@@ -82,13 +82,22 @@ def _stop(data: Path) -> None:
 
 async def emptied(url: str, name: str) -> str:
     """Make an empty database beside the one that a URL names, and return its URL."""
+    await dropped(url, name)
+    await _ask(url, f'CREATE DATABASE "{name}"')
+    return url.rpartition("/")[0] + f"/{name}"
+
+
+async def dropped(url: str, name: str) -> None:
+    """Remove a database beside the one that a URL names, whoever is in it."""
+    await _ask(url, f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+
+async def _ask(url: str, statement: str) -> None:
     import asyncpg  # noqa: PLC0415 - an extra
 
     dsn = url.replace("postgresql+asyncpg:", "postgresql:")
     connection = await asyncio.wait_for(asyncpg.connect(dsn), 30)
     try:
-        await connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
-        await connection.execute(f'CREATE DATABASE "{name}"')
+        await connection.execute(statement)
     finally:
         await connection.close()
-    return url.rpartition("/")[0] + f"/{name}"

@@ -30,10 +30,22 @@ from benchmarks.stores.measuring import measure
     show_default=True,
     help="Whether a commit waits for the disk, for store and bare driver alike.",
 )
+@click.option(
+    "--role",
+    help="PostgreSQL: measure as this role, which is made if there is none. Row-level security "
+    "holds it, as it holds a service; the URL's user owns the tables.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write JSON to this file as well.")
 def main(
-    *, url: str, people: str, rounds: int, synchronous: str, as_json: bool, out: Path | None
+    *,
+    url: str,
+    people: str,
+    rounds: int,
+    synchronous: str,
+    role: str | None,
+    as_json: bool,
+    out: Path | None,
 ) -> None:
     """Measure snapshot, append, approve and forget at 1 and 64 clients."""
     try:
@@ -46,6 +58,7 @@ def main(
             sizes,
             rounds=rounds,
             synchronous=synchronous,
+            role=role,
             say=lambda line: click.echo(line, err=True),
         )
     )

@@ -48,7 +48,13 @@ class _Taken:
 
 
 async def measure(
-    url: str, sizes: Sequence[int], *, rounds: int, synchronous: str, say: Say
+    url: str,
+    sizes: Sequence[int],
+    *,
+    rounds: int,
+    synchronous: str,
+    role: str | None = None,
+    say: Say,
 ) -> dict[str, Any]:
     """Return the report.
 
@@ -57,9 +63,10 @@ async def measure(
         sizes: How many people are stored.
         rounds: How often every size has its turn.
         synchronous: ``FULL`` or ``OFF``.
+        role: Whom PostgreSQL is asked as; None is the URL's user.
         say: Is told how far it is.
     """
-    places = {people: place(url, people) for people in sizes}
+    places = {people: place(url, people, role) for people in sizes}
     taken = _Taken()
     try:
         for people, where in places.items():
@@ -73,6 +80,7 @@ async def measure(
     return {
         "url": without_secrets(url),
         "synchronous": synchronous,
+        "role": role,
         "rows": [
             _row(people, clients, operation, taken)
             for people in sizes

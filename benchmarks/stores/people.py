@@ -50,12 +50,12 @@ class Place(Protocol):
         """Take the database away again."""
 
 
-def place(url: str, people: int) -> Place:
+def place(url: str, people: int, role: str | None = None) -> Place:
     """Return the place for this many people, beside the URL's own."""
     if url.startswith("sqlite"):
         return _File(url, people)
     if url.startswith("postgresql"):
-        return _Database(url, people)
+        return _Database(url, people, role)
     return _Namespace(url, people)
 
 
@@ -83,7 +83,8 @@ class _File:
 
 
 class _Database:
-    def __init__(self, url: str, people: int) -> None:
+    def __init__(self, url: str, people: int, role: str | None) -> None:
+        self._role = role
         parts = urlsplit(url)
         self._name = f"{parts.path.strip('/') or 'postgres'}_bench_{people}"
         self._admin = urlunsplit(parts._replace(scheme="postgresql"))
@@ -112,6 +113,8 @@ class _Database:
             "SELECT setval('store_vault_slot_seq', (SELECT max(slot) FROM store_vault))",
             "VACUUM ANALYZE",
         )
+        if self._role is not None:
+            await self._ask(self._dsn, *_serving(self._name, self._role))
 
     async def remove(self) -> None:
         await self._ask(self._admin, f'DROP DATABASE IF EXISTS "{self._name}"')
@@ -143,6 +146,17 @@ class _Namespace:
 
     async def remove(self) -> None:
         return None
+
+
+def _serving(database: str, role: str) -> list[str]:
+    """Return what lets every later connection to a database be a role that owns nothing."""
+    return [
+        f"""DO $$ BEGIN CREATE ROLE "{role}" NOBYPASSRLS;
+        EXCEPTION WHEN duplicate_object THEN NULL; END $$""",
+        f'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "{role}"',
+        f'GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "{role}"',
+        f"ALTER ROLE CURRENT_USER IN DATABASE \"{database}\" SET role = '{role}'",
+    ]
 
 
 def _fill(path: Path, people: int) -> None:

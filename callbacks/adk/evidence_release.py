@@ -25,6 +25,7 @@ from callbacks.adk.meter import Meter
 from callbacks.adk.refusal import Refusal, RefusalText
 from callbacks.adk.turn import Turn
 from callbacks.context.errors import ContextError
+from callbacks.evidence.ancestry import with_derived
 from callbacks.evidence.assembly import Assembly
 from callbacks.evidence.errors import AnswerNotReleased
 from callbacks.evidence.gate import Verdict, check, check_text, drop_expired
@@ -156,9 +157,9 @@ class ReleaseGate:
     async def _check(self, state: TurnEvidence, text: str) -> _Judged:
         if state.assembly is None or state.record is None:
             raise AnswerNotReleased(numbers={"reason": "no_packet"})
-        packet = state.assembly.packet
-        ids = [one for item in packet.items for one in (item.id, *item.lineage.derived_from)]
-        fallen = await self._packets.source.fallen(ids)
+        packet, lineage = state.assembly.packet, state.assembly.lineage
+        ids = {item.id for item in packet.items}.union(*lineage.values())
+        fallen = with_derived(await self._packets.source.fallen(sorted(ids)), lineage)
         verdict = check_text(
             text, packet, self._packets.book, now_ms=self._packets.clock(), fallen=fallen
         )

@@ -77,7 +77,11 @@ class EvidenceSource(Protocol):
         """
 
     async def fallen(self, items: Sequence[str]) -> frozenset[str]:
-        """Return which of these items have fallen: withdrawn, corrected, invalidated."""
+        """Return which of these items have fallen: withdrawn, corrected, invalidated.
+
+        They are the packet's, and all that those go back to in the rows of `gather`; what was
+        made of what has fallen need not be named.
+        """
 
 
 @dataclass(frozen=True, slots=True)

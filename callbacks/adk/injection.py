@@ -23,7 +23,8 @@ from google.adk.events.event_actions import EventActions
 from pydantic_core import to_jsonable_python
 
 from callbacks.adk.report import Origin
-from stores.records import Preferences
+from stores.errors import InvalidInput
+from stores.records import Preferences, Proposal
 
 MARKER = "[withheld]"
 """Stands where a consented value stood in a tool's result."""
@@ -62,7 +63,8 @@ class Preference:
         """Check and freeze; see the class for the fields.
 
         Raises:
-            ValueError: A field is blank, or `otherwise` is a storable value.
+            ValueError: A field is blank, no card could be made of it (its key is reserved, or
+                something is too long), or `otherwise` is a storable value.
         """
         vocabulary = frozenset([values] if isinstance(values, str) else values)
         if not key.strip() or not purpose.strip():
@@ -71,6 +73,12 @@ class Preference:
             raise ValueError("A preference needs a closed vocabulary of non-blank strings.")
         if otherwise in vocabulary:
             raise ValueError("The value used when nothing is remembered must not be storable.")
+        try:
+            for word in vocabulary:
+                Proposal(key=key, purpose=purpose, value=word)
+        except InvalidInput as error:
+            told = f"No card could be made of this preference's {error.numbers['field']}."
+            raise ValueError(told) from None
         for name, value in (
             ("key", key),
             ("values", vocabulary),

@@ -24,6 +24,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from callbacks.adk.beside import Beside
 from callbacks.adk.derived import schema_from_tools
 from callbacks.adk.evidence import EvidencePackets
 from callbacks.adk.evidence_release import ReleaseGate
@@ -41,11 +42,12 @@ from callbacks.adk.keeper import (
     owner_of_session,
 )
 from callbacks.adk.meter import Meter
+from callbacks.adk.naming import check_names
 from callbacks.adk.noting import note_tools
 from callbacks.adk.outgoing import OnRequest, OutgoingRequests
 from callbacks.adk.records import distrust_stored, distrusted
 from callbacks.adk.reducing import Reducer
-from callbacks.adk.refusal import Refusal, RefusalText, english, guarded
+from callbacks.adk.refusal import Refusal, RefusalText, english, guarded, withheld
 from callbacks.adk.report import TurnReport
 from callbacks.adk.tools import Projectors, ToolCalls
 from callbacks.adk.tree import WiringRefused
@@ -86,6 +88,7 @@ class ContextBudgetPlugin(BasePlugin):
         on_request: OnRequest | None = None,
         without_model: Collection[str] = (),
         raw_past: Collection[str] = (),
+        replacing: Collection[str] = (),
         name: str = "context_budget",
     ) -> None:
         """Wire policy, store and counter together.
@@ -129,6 +132,8 @@ class ContextBudgetPlugin(BasePlugin):
                 except through agents and models that ADK knows; you answer for them.
             raw_past: Names of agents with an `output_key`, and of memory tools, that may bring past
                 sentences into requests; you answer for them (invariant 4).
+            replacing: Names of plugins that stand before this one and have an `on_event_callback`
+                of their own (with `evidence`, of those after it too); you answer for them.
             name: The plugin's name in ADK.
 
         Raises:
@@ -182,7 +187,8 @@ class ContextBudgetPlugin(BasePlugin):
             ask = self._outgoing.ask_again
             self._release = ReleaseGate(evidence, meter, refusal_text, ask)
         self._gates = Gates(self._outgoing.check, self._outgoing.unmeasured)
-        self._wiring = Wiring(self._gates, without_model, raw_past, preferences)
+        beside = Beside(self, replacing, last_word=evidence is not None)
+        self._wiring = Wiring(self._gates, beside, without_model, raw_past, preferences)
         self._derivation = ""
         self._parts: dict[str, Any] = {
             "schema": schema,
@@ -232,6 +238,8 @@ class ContextBudgetPlugin(BasePlugin):
             ModelNotGated: Something of the tree calls a model that cannot be gated; it is named.
             RawPastKept: Something brings past sentences into requests; it is named.
             PreferenceInPrompt: A preference fills what asks a model; it is named.
+            EventHidden: A plugin before this one may replace events; it is named.
+            UnknownName: An option names a tool or an argument that no agent has.
             InvalidSchema: No schema could be read off the tools.
             UnitMismatch: The counter's unit is not the budget's.
             ValueError: The app has such a plugin, or an option is wrong.
@@ -253,13 +261,23 @@ class ContextBudgetPlugin(BasePlugin):
             options["projectors"] = {**derived.projectors, **(options.get("projectors") or {})}
         plugin = cls(schema=schema, store=store, counter=counter, budget=budget, **options)
         plugin._derivation = derivation
+        plugin._wiring.beside.check(app.plugins)
         plugin._wiring.wire(app)
+        parts = plugin._parts
+        check_names(
+            app,
+            preferences=parts["preferences"],
+            by_tool={o: parts[o] for o in ("projectors", "private_results", "reducers")},
+        )
         app.plugins.append(plugin)
         return plugin
 
     def explain(self) -> str:
         """Return the wiring as text: what is gated, what tools leave behind, the schema."""
-        return explained(self._wiring.found, **self._parts, derivation=self._derivation)
+        wiring = self._wiring
+        answered = wiring.beside.answered
+        parts = self._parts
+        return explained(wiring.found, answered, **parts, derivation=self._derivation)
 
     def gate(self, model: BaseLlm) -> BaseLlm:
         """Return the model behind this plugin's gate (done for whole trees at each run)."""
@@ -315,6 +333,7 @@ class ContextBudgetPlugin(BasePlugin):
         """Gate every model of the tree, open the turn; answer live runs with a refusal."""
         try:
             distrust_stored(invocation_context)
+            self._wiring.beside.check(invocation_context.plugin_manager.plugins)
             self._wiring.gate(getattr(invocation_context.agent, "root_agent", None))
             turn = await self._keeper.open(invocation_context)
         except WiringRefused as error:
@@ -405,7 +424,7 @@ class ContextBudgetPlugin(BasePlugin):
         refusal = await self._keeper.record(turn)
         if refusal is None or event.error_code == refusal.code:
             return changed
-        return _withheld(changed or event, refusal, self._sentence)
+        return withheld(changed or event, refusal, self._sentence)
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Record what is still open, then close the turn and hand out its report."""
@@ -424,27 +443,3 @@ class ContextBudgetPlugin(BasePlugin):
 def _is_live(context: InvocationContext) -> bool:
     run_config = context.run_config
     return context.live_request_queue is not None or bool(run_config and run_config.support_cfc)
-
-
-def _withheld(event: Event, refusal: Refusal, sentence: RefusalText) -> Event:
-    """Return the event without its answer; a call keeps its response (invariant 2)."""
-    text = sentence(refusal.code)
-    responses = event.get_function_responses()
-    if responses:
-        result = refusal.as_tool_result(sentence)
-        parts = [
-            types.Part(
-                function_response=types.FunctionResponse(id=r.id, name=r.name, response=result)
-            )
-            for r in responses
-        ]
-    else:
-        parts = [types.Part(text=text)]
-    return event.model_copy(
-        update={
-            "content": types.Content(role="user" if responses else "model", parts=parts),
-            "error_code": refusal.code,
-            "error_message": text,
-            "custom_metadata": {**(event.custom_metadata or {}), **refusal.metadata()},
-        }
-    )

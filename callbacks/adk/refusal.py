@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from google.adk.events.event import Event
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
@@ -32,6 +33,7 @@ SENTENCES: Mapping[str, str] = {
         "A remembered preference would have stood in a prompt, so the turn was stopped."
     ),
     "RAW_PAST_KEPT": ("This app brings past sentences into requests, so the turn was not run."),
+    "EVENT_HIDDEN": "A plugin of this app may hide events, so the turn was not run.",
     "ANSWER_WITHOUT_CALL": "That request is no longer waiting for an answer; please ask anew.",
     "PREFERENCE_CHANGED": "A preference was just changed or forgotten; please ask once more.",
     "CONVERSATION_CHANGED": "This conversation moved on in the meantime; please ask once more.",
@@ -118,3 +120,27 @@ class Refusal:
     def as_tool_result(self, sentence: RefusalText) -> dict[str, Any]:
         """Return the result that stands in for a tool call."""
         return {"error_code": self.code, "error": sentence(self.code)}
+
+
+def withheld(event: Event, refusal: Refusal, sentence: RefusalText) -> Event:
+    """Return the event without its answer; a call keeps its response (invariant 2)."""
+    text = sentence(refusal.code)
+    responses = event.get_function_responses()
+    if responses:
+        result = refusal.as_tool_result(sentence)
+        parts = [
+            types.Part(
+                function_response=types.FunctionResponse(id=r.id, name=r.name, response=result)
+            )
+            for r in responses
+        ]
+    else:
+        parts = [types.Part(text=text)]
+    return event.model_copy(
+        update={
+            "content": types.Content(role="user" if responses else "model", parts=parts),
+            "error_code": refusal.code,
+            "error_message": text,
+            "custom_metadata": {**(event.custom_metadata or {}), **refusal.metadata()},
+        }
+    )

@@ -33,7 +33,9 @@ from google.adk.workflow import BaseNode
 from callbacks.adk.held import Place, is_function, places
 from callbacks.context.errors import ContextError
 
-_KNOWN_AGENTS = (LlmAgent, LoopAgent, ParallelAgent, SequentialAgent)
+KNOWN_AGENTS = (LlmAgent, LoopAgent, ParallelAgent, SequentialAgent)
+"""Classes of agents that ADK itself runs: all that they call is what they keep."""
+
 _KINDS: tuple[tuple[type, str], ...] = (
     (BaseAgent, "agent"),
     (BaseNode, "node"),
@@ -172,7 +174,7 @@ def _kind(thing: object) -> str:
 
 def _why_not(thing: object) -> str:
     """Say why something may call a model that is kept nowhere; empty where it does not."""
-    if isinstance(thing, _KNOWN_AGENTS):
+    if isinstance(thing, KNOWN_AGENTS):
         return ""
     module = type(thing).__module__
     if isinstance(thing, BaseAgent):

@@ -10,6 +10,7 @@ from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 
+from callbacks.adk.beside import Beside
 from callbacks.adk.gate import Gates
 from callbacks.adk.injection import Preference
 from callbacks.adk.tree import (
@@ -46,12 +47,14 @@ class Wiring:
     def __init__(
         self,
         gates: Gates,
+        beside: Beside,
         without_model: Collection[str] = (),
         raw_past: Collection[str] = (),
         preferences: Sequence[Preference] = (),
     ) -> None:
-        """Gate with `gates`; see ContextBudgetPlugin for the other arguments."""
+        """Gate with `gates`, among the plugins `beside`; see ContextBudgetPlugin for the rest."""
         self._gates = gates
+        self.beside = beside
         self._without_model = frozenset(without_model)
         self._raw_past = frozenset(raw_past)
         self._filled = frozenset(tool for p in preferences for tool in p.fills)
@@ -116,6 +119,7 @@ def _require(error: type[WiringRefused], names: Iterable[str]) -> None:
 
 def explained(
     found: Sequence[Found],
+    answered: Sequence[str],
     *,
     schema: ContextSchema,
     budget: Budget,
@@ -131,6 +135,7 @@ def explained(
 
     Args:
         found: What was gated.
+        answered: Plugins that may replace events, for which their author answers.
         schema: What may be kept.
         budget: The most that may be sent.
         counter: Measures it.
@@ -157,6 +162,7 @@ def explained(
         "gated tree:" if found else "gated tree: none yet; it is found when the first run begins",
         *(_line(one) for one in found),
         "not seen: what code of tools and callbacks asks through clients of its own",
+        *(f"plugin {name}, MAY REPLACE EVENTS, answered for by its author" for name in answered),
         "tools:",
         *(f"  {tool}: {', '.join(what)}" for tool, what in tools.items()),
         f"schema: {len(schema.topics)} topics, {len(schema.slots)} slots, {written}",

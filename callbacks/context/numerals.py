@@ -42,6 +42,11 @@ def plain(number: Decimal) -> str:
     return "0" if text in {"-0", "+0"} else text
 
 
+def is_finite(number: float | Decimal) -> bool:
+    """Tell whether a number has a value at all."""
+    return Decimal(str(number)).is_finite()
+
+
 def _chinese(text: str) -> int | None:
     if not text or any(character not in CHINESE for character in text):
         return None

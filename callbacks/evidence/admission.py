@@ -5,10 +5,11 @@ one in a hundred counts, and building the others would cost ten times the judgin
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
+from callbacks.evidence.ancestry import with_derived
 from callbacks.evidence.errors import EvidenceError
 from callbacks.evidence.frozen import ID_PATTERN, Frozen, Id
 from callbacks.evidence.item import EvidenceItem, Status
@@ -70,11 +71,13 @@ class Admission:
             much it was.
         candidates: How many rows were judged. For the operator, not for packets: it counts denied
             rows also.
+        lineage: What each row that the reader may see was made from, by its id.
     """
 
     items: tuple[EvidenceItem, ...]
     excluded: tuple[tuple[str, str], ...]
     candidates: int
+    lineage: Mapping[str, tuple[str, ...]]
 
 
 def telling(excluded: tuple[tuple[str, str], ...]) -> tuple[Exclusion, ...]:
@@ -116,10 +119,12 @@ def admit(
         EvidenceError: A row that the reader may see is no item, or two survivors share an id.
     """
     accepted = {kind for claim in plan.claims for kind in claim.accepts}
-    scope, gone = dict(asked.scope), set(fallen)
-    if gone:
-        rows = tuple(rows)
-        gone = _with_derived(gone, [row for row in rows if _readable(row, reader)])
+    scope, rows = dict(asked.scope), tuple(rows)
+    lineage: dict[str, tuple[str, ...]] = {}
+    for row in rows:
+        if (made := _sources(row)) and isinstance(row.get("id"), str) and _readable(row, reader):
+            lineage[row["id"]] = (*lineage.get(row["id"], ()), *made)
+    gone = with_derived(fallen, lineage)
     survivors: dict[str, EvidenceItem] = {}
     excluded: dict[str, str] = {}
     aside: dict[str, Row] = {}
@@ -144,7 +149,7 @@ def admit(
     if denied:
         out.append((NOT_AVAILABLE, "not_available_to_you"))
     items = tuple(survivors[key] for key in sorted(survivors))
-    return Admission(items, tuple(out), candidates)
+    return Admission(items, tuple(out), candidates, lineage)
 
 
 def _readable(row: Row, reader: Reader) -> bool:
@@ -155,7 +160,7 @@ def _readable(row: Row, reader: Reader) -> bool:
 
 
 def _judged(
-    row: Row, scope: dict[str, str], asked: Asked, accepted: set[str], gone: set[str]
+    row: Row, scope: dict[str, str], asked: Asked, accepted: set[str], gone: Set[str]
 ) -> str:
     name = row.get("id")
     if isinstance(name, str) and _ID.fullmatch(name):
@@ -167,22 +172,16 @@ def _judged(
     raise EvidenceError("A row is no item.")
 
 
-def _with_derived(gone: set[str], rows: Sequence[Row]) -> set[str]:
-    """Return what has fallen with all that was derived from it, through however many steps."""
-    made: dict[str, list[str]] = {}
-    for row in rows:
-        for source in row["lineage"].get("derived_from", ()):
-            made.setdefault(source, []).append(row["id"])
-    found, waiting = set(gone), list(gone)
-    while waiting:
-        more = [name for name in made.get(waiting.pop(), ()) if name not in found]
-        found.update(more)
-        waiting.extend(more)
-    return found
+def _sources(row: Row) -> tuple[str, ...]:
+    """Return what a row was made from; nothing of one that is no item, which is judged later."""
+    lineage = row.get("lineage")
+    sources = lineage.get("derived_from") if isinstance(lineage, Mapping) else None
+    sources = sources if isinstance(sources, list | tuple) else ()
+    return tuple(source for source in sources if isinstance(source, str))
 
 
 def _reason(
-    row: Row, scope: dict[str, str], asked: Asked, accepted: set[str], gone: set[str]
+    row: Row, scope: dict[str, str], asked: Asked, accepted: set[str], gone: Set[str]
 ) -> str:
     status = row.get("status", Status.IN_FORCE)
     if row["id"] in gone:

@@ -7,6 +7,7 @@ takes its sizes back; over a limit it goes back to selection, never to anybody's
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass
 
+from callbacks.evidence.ancestry import lineage_of
 from callbacks.evidence.arrangement import build, channel_texts, item_lines, parts
 from callbacks.evidence.contract import CHANNELS
 from callbacks.evidence.dependencies import Hop
@@ -38,6 +39,8 @@ class Assembly:
         hops: Links followed for what was chosen.
         cuts: Claims whose ways were too many to expand.
         excluded: What was not admitted: pairs of id and reason; the packet names some of it.
+        lineage: What each item of the packet was made from, and what that was, by id.
+        lineage: What the packet's items, and what they go back to, were made from, by id.
     """
 
     packet: EvidencePacket
@@ -48,6 +51,7 @@ class Assembly:
     hops: tuple[Hop, ...]
     cuts: tuple[str, ...]
     excluded: tuple[tuple[str, str], ...]
+    lineage: Mapping[str, tuple[str, ...]]
 
     @property
     def units(self) -> int:
@@ -218,7 +222,8 @@ def _assembly(
     sizes: Sizes,
     rounds: int,
 ) -> Assembly:
-    inside = {item.id for item in packet.items}
+    made = {item.id: item.lineage.derived_from for item in packet.items}
+    inside = made.keys()
     reasons: dict[str, str] = {}
     for name in found.items:
         if name not in inside:
@@ -246,4 +251,5 @@ def _assembly(
         ),
         cuts=tuple(cover_.claim for cover_ in found.covers.values() if cover_.cut),
         excluded=found.admission.excluded,
+        lineage=lineage_of(inside, {**found.admission.lineage, **made}),
     )

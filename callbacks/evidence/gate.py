@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from callbacks.evidence import instant
+from callbacks.evidence.ancestry import with_derived
 from callbacks.evidence.contract import Outcome
 from callbacks.evidence.errors import AnswerNotReleased
 from callbacks.evidence.item import EvidenceItem, Fact
@@ -128,10 +129,12 @@ def check(
         packet: The packet it was given.
         book: The application's words.
         now_ms: The moment of release, in milliseconds UTC.
-        fallen: Ids of items that have fallen since.
+        fallen: Ids of items that have fallen since; what was made from them falls with them, as
+            far as the packet's own items tell (`Assembly.lineage` tells more).
         language: In which language it is rendered; the task's where it is not given.
     """
     problems: list[Problem] = []
+    fallen = with_derived(fallen, {one.id: one.lineage.derived_from for one in packet.items})
     expired = tuple(
         section.claim
         for section in packet.spec.sections
@@ -335,11 +338,7 @@ def _outcome(packet: EvidencePacket, expired: tuple[str, ...]) -> Outcome:
 def _has_expired(
     packet: EvidencePacket, section: Section, now_ms: int, fallen: frozenset[str]
 ) -> bool:
-    # What was derived from something that fell has fallen, too.
-    if any(
-        not fallen.isdisjoint((placed.item, *packet.item(placed.item).lineage.derived_from))
-        for placed in section.items
-    ):
+    if any(placed.item in fallen for placed in section.items):
         return True
     until = packet.expires_at_ms(section.claim)
     return until is not None and now_ms >= until

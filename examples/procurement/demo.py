@@ -9,7 +9,6 @@ not, 2 if the folder cannot be used.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -20,13 +19,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from examples.command import command, tell_checks
 from examples.procurement.assistant import TENANT, Asked, store_in
 from examples.procurement.findings import report
 from examples.procurement.page import page
 from examples.procurement.sources import READER
 from examples.procurement.walk import Walk, walk
-from local_agent import logs
-from local_agent.cli import speak_utf8
 
 REPLAY_SECONDS = 120
 """The longest that another process may take to make the packet again."""
@@ -34,27 +32,8 @@ REPLAY_SECONDS = 120
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the demo and write its report."""
-    speak_utf8()
-    parser = argparse.ArgumentParser(
-        prog="python -m examples.procurement.demo",
-        description="Answer a purchasing question by evidence, claim by claim, offline.",
-    )
-    parser.add_argument("--out", type=Path, required=True, help="a new folder for the report")
-    out: Path = parser.parse_args(argv).out
-    if out.exists() or out.is_symlink():
-        print("The output folder exists already; name a new one. [OUTPUT_EXISTS]", file=sys.stderr)
-        return 2
-    try:
-        out.mkdir(parents=True)
-    except OSError:
-        print("The output folder could not be made. [SYSTEM_REFUSED]", file=sys.stderr)
-        return 2
-    logs.set_up("ERROR")
-    try:
-        return 0 if _run(out) else 1
-    except KeyboardInterrupt:
-        print("Stopped. [INTERRUPTED]", file=sys.stderr)
-        return 130
+    about = "Answer a purchasing question by evidence, claim by claim, offline."
+    return command("examples.procurement.demo", about, _run, argv)
 
 
 def _run(out: Path) -> bool:
@@ -75,12 +54,7 @@ def _run(out: Path) -> bool:
     _write(out / "gate.json", _verdicts(found))
     (out / "page.html").write_text(page(made), encoding="utf-8")
     print(f"\n{found.asked.answer}\n")
-    failed = [check["name"] for check in made["checks"] if not check["ok"]]
-    print(f"檢查：{len(made['checks']) - len(failed)} / {len(made['checks'])}")
-    for name in failed:
-        print(f"  失敗：{name}")
-    print(f"報告：{out / 'page.html'}")
-    return bool(made["passed"])
+    return tell_checks(made["checks"], out / "page.html")
 
 
 async def _walk(out: Path, key: str) -> Walk:

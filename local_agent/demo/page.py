@@ -111,7 +111,7 @@ def _turns(report: Mapping[str, Any]) -> str:
         _titled("每一回合", "Turn by turn")
         + _table(
             ("回", "說了什麼", *WAYS.values(), "工具"),
-            [*rows, ("", "合計", *sums, "")],
+            [*rows, ("合計", "", *sums, "")],
             numbers=(2, 3, 4),
         )
         + "</section>"
@@ -213,13 +213,17 @@ def _table(
 ) -> str:
     def cell(tag: str, column: int, text: str) -> str:
         kind = ' class="number"' if column in numbers else ""
-        return f"<{tag}{kind}>{escape(text)}</{tag}>"
+        role = ' role="columnheader"' if tag == "th" else f' role="cell" data-of="{head[column]}"'
+        return f"<{tag}{kind}{role}>{escape(text)}</{tag}>"
 
     def row(tag: str, cells: Sequence[str]) -> str:
-        return f"<tr>{''.join(cell(tag, i, text) for i, text in enumerate(cells))}</tr>"
+        inner = "".join(cell(tag, column, text) for column, text in enumerate(cells))
+        return f'<tr role="row">{inner}</tr>'
 
+    # On a narrow screen the rows are stacked, and a table that is laid out as blocks is one to
+    # whoever listens to it by its roles alone.
     lines = "".join(row("td", cells) for cells in rows)
     return (
-        '<div class="wide" tabindex="0"><table><thead>'
-        f"{row('th', head)}</thead><tbody>{lines}</tbody></table></div>\n"
+        '<div class="wide" tabindex="0"><table role="table"><thead role="rowgroup">'
+        f'{row("th", head)}</thead><tbody role="rowgroup">{lines}</tbody></table></div>\n'
     )

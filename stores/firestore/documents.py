@@ -121,6 +121,14 @@ class Documents(Client):
         found = await self.ask(lambda: query.get(retry=None, timeout=RPC_SECONDS))
         return [(str(one.get("person")), one.get("ring_id")) for one in found]
 
+    async def of_next_ring_key(self, tenant: str, after: str) -> tuple[str, str] | None:
+        """Return a person and the id of the ring key that wraps theirs, the first after one."""
+        people = self.tenant(tenant).collection("store_people")
+        query = people.where(filter=where("ring_id", ">", after)).order_by("ring_id").limit(1)
+        query = query.select(["person", "ring_id"])
+        found = await self.ask(lambda: query.get(retry=None, timeout=RPC_SECONDS))
+        return (str(found[0].get("person")), str(found[0].get("ring_id"))) if found else None
+
     async def lines(self, owner: Owner, epoch: int) -> list[dict[str, Any]]:
         """Return the lines of a person's ledger since it began, oldest first."""
         query = self._ledger(owner).where(filter=where("epoch", "==", epoch))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stores.ledger import LedgerEvent, LedgerKind
 from stores.records import PRIVATE, Owner
-from stores.sql import statements
+from stores.sql import consent_statements as statements
 from stores.sql.session import Session
 
 

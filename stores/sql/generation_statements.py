@@ -7,12 +7,10 @@ from typing import Final
 from sqlalchemy import and_, bindparam, delete, insert, select
 
 from stores.sql.session import Prepared
-from stores.sql.tables import generations
+from stores.sql.tables import MINE, generations, mine
 
 _COLUMNS: Final = ("made_at_ms", "expires_at_ms", "revision", "slot", "record", "originals")
-_mine = and_(
-    generations.c.tenant == bindparam("tenant"), generations.c.person == bindparam("person")
-)
+_mine = mine(generations)
 _this = and_(_mine, generations.c.generation == bindparam("of_generation"))
 _alive = generations.c.expires_at_ms > bindparam("now_ms")
 
@@ -34,8 +32,7 @@ HELD: Final = Prepared(
 )
 ADD: Final = Prepared(
     insert(generations).values(
-        tenant=bindparam("tenant"),
-        person=bindparam("person"),
+        **MINE,
         generation=bindparam("generation"),
         **{name: bindparam(name) for name in _COLUMNS},
     )

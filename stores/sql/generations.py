@@ -1,23 +1,16 @@
-"""Records of generations over SQL: transactions, and the methods they are behind."""
+"""Records of generations over SQL: transactions, and which of them a call is."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
-from stores import checks
 from stores import generations as sealed
 from stores.errors import InvalidInput, PreferenceChanged
-from stores.generations import (
-    GENERATION_TTL_MS,
-    GENERATIONS_MAX,
-    Generation,
-    GenerationHeld,
-    Part,
-    check,
-    check_id,
-)
+from stores.generation_base import GenerationsBase
+from stores.generations import GENERATIONS_MAX, Generation, GenerationHeld, Part
 from stores.records import Owner
 from stores.sealing import SALT_BYTES, KeyRing
 from stores.sql import generation_statements as statements
@@ -25,7 +18,6 @@ from stores.sql import people
 from stores.sql.engine import Engine
 from stores.sql.safe import Safe
 from stores.sql.session import Prepared, Session
-from stores.store_base import check_owner
 
 _PARTS: Mapping[Part, Prepared] = {
     "record": statements.RECORD,
@@ -33,71 +25,32 @@ _PARTS: Mapping[Part, Prepared] = {
 }
 
 
-class GenerationsOverSql:
-    """The part of the store over SQL that keeps generations: a ``GenerationStore``."""
+class GenerationsOverSql(GenerationsBase):
+    """The part of the store over SQL that keeps generations."""
 
     _engine: Engine
     _ring: KeyRing
 
-    async def keep_generation(
-        self,
-        owner: Owner,
-        generation: Generation,
-        *,
-        expected_revision: int,
-        now_ms: int,
-        ttl_ms: int = GENERATION_TTL_MS,
-    ) -> None:
-        """Keep a record; the same one again changes nothing.
-
-        Raises:
-            PreferenceChanged: The person's revision moved since the turn began.
-            InvalidInput: There is another record of this id, or it is too large.
-            StoreKeyMissing: The ring has not the key that sealing takes.
-        """
-        check_owner(owner)
-        work = partial(
-            keep,
-            owner=owner,
-            generation=check(generation),
-            expected_revision=checks.whole(expected_revision, "expected_revision"),
-            now_ms=checks.whole(now_ms, "now_ms"),
-            ttl_ms=checks.whole(ttl_ms, "ttl_ms", 1),
-            ring=self._ring,
-        )
+    async def _keep_generation(self, owner: Owner, generation: Generation, **what: Any) -> None:
+        work = partial(keep, owner=owner, generation=generation, ring=self._ring, **what)
         await self._engine.write(owner, work)
-
-    async def generation(self, owner: Owner, generation_id: str, *, now_ms: int) -> bytes | None:
-        """Return a record without its originals; None if there is none, or it ran out."""
-        return await self._part(owner, generation_id, "record", now_ms)
-
-    async def originals(
-        self, owner: Owner, generation_id: str, *, now_ms: int
-    ) -> Mapping[str, bytes] | None:
-        """Return the originals of a record; whoever asks has checked who may read them."""
-        packed = await self._part(owner, generation_id, "originals", now_ms)
-        return None if packed is None else sealed.unpack(packed)
-
-    async def generations(self, owner: Owner, *, now_ms: int) -> tuple[GenerationHeld, ...]:
-        """Return what is kept, the oldest first."""
-        check_owner(owner)
-        checks.whole(now_ms, "now_ms")
-        return await self._engine.read(owner, partial(held, owner=owner, now_ms=now_ms))
 
     async def _part(
         self, owner: Owner, generation_id: str, part: Part, now_ms: int
     ) -> bytes | None:
-        check_owner(owner)
         work = partial(
             read,
             owner=owner,
-            generation_id=check_id(generation_id),
+            generation_id=generation_id,
             part=part,
-            now_ms=checks.whole(now_ms, "now_ms"),
+            now_ms=now_ms,
             ring=self._ring,
         )
         # Row and key are two reads: under the person's lock they are of one moment.
         return await self._engine.write(owner, work)
+
+    async def _generations(self, owner: Owner, now_ms: int) -> tuple[GenerationHeld, ...]:
+        return await self._engine.read(owner, partial(held, owner=owner, now_ms=now_ms))
 
 
 def keep(
@@ -168,12 +121,11 @@ def read(
 def held(session: Session, owner: Owner, *, now_ms: int) -> tuple[GenerationHeld, ...]:
     """Return what is kept and has not run out, the oldest first."""
     rows = session.rows(statements.HELD, tenant=owner.tenant, person=owner.person)
-    found = [
+    found = (
         GenerationHeld(id=name, made_at_ms=made, expires_at_ms=ends, revision=revision)
         for name, made, ends, revision, _ in rows
-        if ends > now_ms
-    ]
-    return tuple(sorted(found, key=lambda one: (one.made_at_ms, one.id)))
+    )
+    return sealed.listed(found, now_ms)
 
 
 def clean_up(session: Session, owner: Owner, safe: Safe, *, now_ms: int) -> None:

@@ -22,7 +22,7 @@ from stores.records import (
     SurfaceCheck,
 )
 from stores.sealing import KeyRing, open_sealed
-from stores.sql import events, generations, people, statements, vault
+from stores.sql import consent_statements, events, generations, people, person_statements, vault
 from stores.sql.events import Act
 from stores.sql.people import Person
 from stores.sql.safe import Safe
@@ -42,7 +42,7 @@ def preferences(
 ) -> Preferences:
     """Read what may be used now and in this chat."""
     found = session.rows(
-        statements.PREFERENCES,
+        consent_statements.PREFERENCES,
         tenant=owner.tenant,
         person=owner.person,
         owner_tag=vault.tag_of(owner),
@@ -121,7 +121,7 @@ def propose(
         safe = Safe(session, person, ring)
         slot = safe.put(row.key, salt, proposal.value, revision=person.revision)
     session.rows(
-        statements.ADD_CARD,
+        consent_statements.ADD_CARD,
         tenant=owner.tenant,
         person=owner.person,
         card_id=row.card_id,
@@ -206,7 +206,7 @@ def read_back(
 ) -> tuple[SurfaceCheck, ...]:
     """Count what is left of what the person had before ``revision``, surface by surface."""
     counts = session.rows(
-        statements.READ_BACK,
+        person_statements.READ_BACK,
         tenant=owner.tenant,
         person=owner.person,
         owner_tag=vault.tag_of(owner),
@@ -229,7 +229,7 @@ def clean_up(session: Session, owner: Owner, *, act: Act, ring: KeyRing) -> bool
     person = people.find(session, owner)
     safe, mine = Safe(session, person, ring), {"tenant": owner.tenant, "person": owner.person}
     for card_id, slot, key, purpose, scope in session.rows(
-        statements.RUN_OUT_CARDS, **mine, now_ms=act.at_ms
+        consent_statements.RUN_OUT_CARDS, **mine, now_ms=act.at_ms
     ):
         safe.end(slot)
         _close(session, owner, card_id, CardStatus.EXPIRED)
@@ -237,13 +237,15 @@ def clean_up(session: Session, owner: Owner, *, act: Act, ring: KeyRing) -> bool
             session, owner, act, LedgerKind.EXPIRED, key=key, revision=person.revision,
             purpose=purpose, scope=scope, card_id=card_id,
         )  # fmt: skip
-    for key, scope, slot in session.rows(statements.ENDED_PREFERENCES, **mine, now_ms=act.at_ms):
+    for key, scope, slot in session.rows(
+        consent_statements.ENDED_PREFERENCES, **mine, now_ms=act.at_ms
+    ):
         safe.end(slot)
         _drop(session, owner, key, person.revision, act.at_ms)
         events.note(
             session, owner, act, LedgerKind.EXPIRED, key=key, revision=person.revision, scope=scope
         )
-    session.rows(statements.DROP_WINDOW, **mine, now_ms=act.at_ms)
+    session.rows(person_statements.DROP_WINDOW, **mine, now_ms=act.at_ms)
     generations.clean_up(session, owner, safe, now_ms=act.at_ms)
     safe.renew(person.revision)
     return person.known
@@ -255,13 +257,13 @@ def _find(
     """Return the row a token proves, its slot, and the key that signed it."""
     card_id = consent.card_id_of(token)
     found = card_id and session.rows(
-        statements.CARD, tenant=owner.tenant, person=owner.person, of_card=card_id
+        consent_statements.CARD, tenant=owner.tenant, person=owner.person, of_card=card_id
     )
     if not found:
         return None, None, None
     *told, status, slot = found[0]
     row = CardRow(
-        owner=owner, status=status, **dict(zip(statements.CARD_COLUMNS, told, strict=True))
+        owner=owner, status=status, **dict(zip(consent_statements.CARD_COLUMNS, told, strict=True))
     )
     signed_by = consent.verify(row, token, keys)
     return (None, None, None) if signed_by is None else (row, slot, signed_by)
@@ -284,7 +286,7 @@ def _note(session: Session, row: CardRow, act: Act, kind: LedgerKind, revision: 
 
 def _close(session: Session, owner: Owner, card_id: str, status: CardStatus) -> None:
     session.rows(
-        statements.CLOSE_CARD,
+        consent_statements.CLOSE_CARD,
         tenant=owner.tenant,
         person=owner.person,
         of_card=card_id,
@@ -296,7 +298,7 @@ def _new_revision(session: Session, person: Person, safe: Safe) -> int:
     """Change the revision, and with it make every card that still waits stale and empty."""
     owner = person.owner
     for card_id, slot in session.rows(
-        statements.PENDING_CARDS, tenant=owner.tenant, person=owner.person
+        consent_statements.PENDING_CARDS, tenant=owner.tenant, person=owner.person
     ):
         safe.end(slot)
         _close(session, owner, card_id, CardStatus.STALE)
@@ -314,7 +316,7 @@ def _remember(
     known = {key: (old, ends) for key, old, ends in _slots(session, owner)}
     if row.key not in known:
         session.rows(
-            statements.ADD_PREFERENCE,
+            consent_statements.ADD_PREFERENCE,
             tenant=owner.tenant,
             person=owner.person,
             key=row.key,
@@ -329,7 +331,7 @@ def _remember(
     old, ends = known[row.key]
     safe.end(old)
     session.rows(
-        statements.SET_PREFERENCE,
+        consent_statements.SET_PREFERENCE,
         tenant=owner.tenant,
         person=owner.person,
         of_key=row.key,
@@ -360,7 +362,7 @@ def _forget(
             _drop(session, owner, name, revision, now_ms)
     # An approved card of what is now forgotten must read "stale", not "already applied".
     session.rows(
-        statements.OUTDATE_CARDS,
+        consent_statements.OUTDATE_CARDS,
         tenant=owner.tenant,
         person=owner.person,
         every_key=int(key is None),
@@ -374,7 +376,7 @@ def _forget(
 def entomb(session: Session, person: Person, now_ms: int) -> None:
     """Set the tombstone: nothing said up to now can be learned any more. It never moves back."""
     session.rows(
-        statements.SET_FORGOTTEN,
+        person_statements.SET_FORGOTTEN,
         tenant=person.owner.tenant,
         person=person.owner.person,
         now_ms=max(now_ms, person.forgotten_at_ms or 0),
@@ -383,7 +385,7 @@ def entomb(session: Session, person: Person, now_ms: int) -> None:
 
 def _drop(session: Session, owner: Owner, key: str, revision: int, now_ms: int) -> None:
     session.rows(
-        statements.DROP_PREFERENCE,
+        consent_statements.DROP_PREFERENCE,
         tenant=owner.tenant,
         person=owner.person,
         of_key=key,
@@ -394,7 +396,7 @@ def _drop(session: Session, owner: Owner, key: str, revision: int, now_ms: int) 
 
 def _drop_old_cards(session: Session, owner: Owner, now_ms: int) -> None:
     session.rows(
-        statements.DROP_OLD_CARDS,
+        consent_statements.DROP_OLD_CARDS,
         tenant=owner.tenant,
         person=owner.person,
         before_ms=now_ms - CARD_KEPT_MS,
@@ -405,6 +407,6 @@ def _slots(session: Session, owner: Owner) -> list[tuple[str, int | None, int | 
     return [
         (key, slot, expires_at_ms)
         for key, slot, expires_at_ms in session.rows(
-            statements.PREFERENCE_SLOTS, tenant=owner.tenant, person=owner.person
+            consent_statements.PREFERENCE_SLOTS, tenant=owner.tenant, person=owner.person
         )
     ]

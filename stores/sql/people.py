@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stores.errors import ConversationChanged, PreferenceChanged
 from stores.records import Owner, Snapshot
-from stores.sql import statements
+from stores.sql import person_statements as statements
 from stores.sql.session import Session
 
 
@@ -128,7 +128,10 @@ def change_revision(session: Session, person: Person) -> int:
     """Bump the revision of a person who has a row and drop the window; return the new revision."""
     owner, revision = person.owner, person.revision + 1
     session.rows(
-        statements.SET_REVISION, tenant=owner.tenant, person=owner.person, new_revision=revision
+        statements.SET_REVISION,
+        tenant=owner.tenant,
+        person=owner.person,
+        new_revision=revision,
     )
     _write(session, person, revision=revision)
     return revision

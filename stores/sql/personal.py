@@ -8,7 +8,16 @@ from stores.errors import StoreKeyMissing
 from stores.ledger import Inspection, LedgerKind
 from stores.records import PRIVATE, Owner, SurfaceCheck
 from stores.sealing import KeyRing
-from stores.sql import events, generations, inbox_acts, memory, people, statements, vault
+from stores.sql import (
+    consent_statements,
+    events,
+    generations,
+    inbox_acts,
+    memory,
+    people,
+    person_statements,
+    vault,
+)
 from stores.sql.events import Act
 from stores.sql.safe import Safe
 from stores.sql.session import Row, Session
@@ -21,20 +30,20 @@ def inspect(session: Session, owner: Owner, ring: KeyRing, *, now_ms: int) -> In
     """Read everything that is held of a person."""
     mine = {"tenant": owner.tenant, "person": owner.person}
     open_events = inbox_acts.open_of(session, owner)
-    found = session.rows(statements.PERSON_HELD, **mine)
+    found = session.rows(person_statements.PERSON_HELD, **mine)
     if not found:
         return Inspection(owner=owner, open_events=open_events)
     revision, forgotten_at_ms, generation, written_under, window_expires_at_ms, window = found[0]
     alive = window is not None and written_under == revision and now_ms < window_expires_at_ms
     values = session.rows(
-        statements.PREFERENCES,
+        consent_statements.PREFERENCES,
         **mine,
         owner_tag=vault.tag_of(owner),
         now_ms=now_ms,
         everywhere=1,
         chat=PRIVATE,
     )
-    waiting = session.rows(statements.OPEN_CARDS, **mine, now_ms=now_ms, revision=revision)
+    waiting = session.rows(consent_statements.OPEN_CARDS, **mine, now_ms=now_ms, revision=revision)
     return Inspection(
         owner=owner,
         revision=revision,
@@ -66,10 +75,10 @@ def erase(
     mine = {"tenant": owner.tenant, "person": owner.person}
     safe = Safe(session, person, ring)
     generations.erase(session, owner, safe)
-    for slot, _ in session.rows(statements.LIVE_SLOTS, **mine):
+    for slot, _ in session.rows(person_statements.LIVE_SLOTS, **mine):
         safe.end(slot)
-    session.rows(statements.DROP_CARDS, **mine)
-    session.rows(statements.DROP_PREFERENCES, **mine)
+    session.rows(consent_statements.DROP_CARDS, **mine)
+    session.rows(consent_statements.DROP_PREFERENCES, **mine)
     inbox_acts.erase(session, owner, now_ms=act.at_ms)
     revision = people.change_revision(session, person)
     memory.entomb(session, person, act.at_ms)
@@ -77,7 +86,7 @@ def erase(
     if keep_ledger:
         events.note(session, owner, act, LedgerKind.FORGOTTEN, key=None, revision=revision)
     else:
-        session.rows(statements.DROP_EVENTS, **mine)
+        session.rows(consent_statements.DROP_EVENTS, **mine)
     return revision
 
 
@@ -86,7 +95,7 @@ def read_back_erased(
 ) -> tuple[SurfaceCheck, ...]:
     """Count what is left of a person who was erased then, surface by surface."""
     counts = session.rows(
-        statements.READ_BACK_ERASED,
+        person_statements.READ_BACK_ERASED,
         tenant=owner.tenant,
         person=owner.person,
         owner_tag=vault.tag_of(owner),
@@ -103,7 +112,7 @@ def read_back_erased(
 def tidy(session: Session, owner: Owner) -> None:
     """Wipe slots of a person that nothing refers to: what an attempt to forget left behind."""
     for (slot,) in session.rows(
-        statements.ORPHANS,
+        person_statements.ORPHANS,
         tenant=owner.tenant,
         person=owner.person,
         owner_tag=vault.tag_of(owner),
@@ -113,13 +122,34 @@ def tidy(session: Session, owner: Owner) -> None:
 
 def run_out(session: Session, tenant: str, *, now_ms: int, most: int) -> list[str]:
     """Return people of a tenant of whom something ran out."""
-    found = session.rows(statements.RUN_OUT, tenant=tenant, now_ms=now_ms, most=most)
+    found = session.rows(person_statements.RUN_OUT, tenant=tenant, now_ms=now_ms, most=most)
     return list(dict.fromkeys(person for (person,) in found))
 
 
 def data_keys(session: Session, tenant: str, *, after: str, most: int) -> list[Row]:
     """Return people who have a data key, with the id of the ring key that wraps it."""
-    return session.rows(statements.DATA_KEYS, tenant=tenant, after=after, most=most)
+    return session.rows(person_statements.DATA_KEYS, tenant=tenant, after=after, most=most)
+
+
+def of_next_ring_key(session: Session, tenant: str, *, after: str) -> tuple[str, str] | None:
+    """Return a person and the id of the ring key that wraps their data key, the first after one."""
+    for person, ring_id in session.rows(
+        person_statements.OF_NEXT_RING_KEY, tenant=tenant, after=after
+    ):
+        return person, ring_id
+    return None
+
+
+def try_key(session: Session, owner: Owner, ring: KeyRing) -> None:
+    """Unwrap a person's data key, if they have one, and let go of it.
+
+    Raises:
+        StoreKeyMissing: If the ring has not the key that wrapped it.
+        StoreUnavailable: If it is not this person's, or was tampered with.
+    """
+    slot = people.find(session, owner).key_slot
+    if slot is not None:
+        ring.unwrap(owner, vault.read(session, owner, slot))
 
 
 def rewrap(session: Session, owner: Owner, ring: KeyRing) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from stores.records import Owner
 from stores.sealing import KeyRing, open_sealed
-from stores.sql import statements, vault
+from stores.sql import person_statements as statements
+from stores.sql import vault
 from stores.sql.people import Person
 from stores.sql.session import Session
 

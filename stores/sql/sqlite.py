@@ -24,21 +24,17 @@ from stores.errors import StoreUnavailable
 from stores.records import Owner, SurfaceCheck
 from stores.sealing import KeyRing
 from stores.sql import migrate
+from stores.sql.leftovers import Leftovers
 from stores.sql.session import Prepared, Row, Scalar, Session
 from stores.sql.worker import Worker
 
 T = TypeVar("T")
 Synchronous = Literal["FULL", "NORMAL", "OFF"]
 
-SCANNED_BYTES: Final = 2 * 1024 * 1024
-"""Files up to this size together are searched for erased bytes after a forget (2 ms); larger
-ones are not, so that forgetting costs the same however many people there are."""
-
 TRY_AGAIN_SECONDS: Final = 0.001
 """How long to wait between two tries for the write lock; a transaction takes a few times that."""
 
 _DIALECT: Final = sqlite_dialect.dialect(paramstyle="qmark")
-_SUFFIXES: Final = ("", "-wal", "-journal")
 _REASONS: Final = {
     sqlite3.SQLITE_BUSY: ("locked", "The store is locked by another process; try again."),
     sqlite3.SQLITE_LOCKED: ("locked", "The store is locked by another process; try again."),
@@ -144,8 +140,11 @@ class SqliteEngine:
         self._ready = False
         # Values that were erased may still be in the WAL: after a crash, or beside a long reader.
         self._wal_pending = path is not None
+        self._leftovers = None if path is None else Leftovers(path)
         self._found: list[bytes] = []  # sealed bytes that a search still found, for the next one
-        weakref.finalize(self, _abandon, self._writer, self._writing, self._reader, self._reading)
+        self._end_writing = partial(_end, self._writing, self._leftovers)
+        ends = (self._writer, self._end_writing, self._reader, self._reading.close)
+        weakref.finalize(self, _abandon, *ends)
 
     async def start(self) -> None:
         """Open the file and migrate it if need be. Several processes may do so at once."""
@@ -186,7 +185,7 @@ class SqliteEngine:
 
     async def close(self) -> None:
         """Close both connections after the work that is queued."""
-        await self._writer.close(self._writing.close)
+        await self._writer.close(self._end_writing)
         await self._reader.close(self._reading.close)
 
     def _prepare(self, driver: sqlite3.Connection) -> None:
@@ -217,11 +216,11 @@ class SqliteEngine:
         self, work: Callable[[Session], T], always: bool, driver: sqlite3.Connection
     ) -> tuple[T, tuple[SurfaceCheck, ...]]:
         result, erased = _in_transaction(work, driver, self._busy_timeout_ms)
-        if self._path is None or not (erased or always):
+        if self._leftovers is None or not (erased or always):
             return result, ()
         self._wal_pending = True
         checks = [SurfaceCheck(surface="wal", remaining=self._empty_wal(driver, wait=True))]
-        found = _search(self._path, self._found + erased)
+        found = self._leftovers.of(self._found + erased)
         if found is not None:
             self._found = found
             checks.append(SurfaceCheck(surface="files", remaining=len(found)))
@@ -338,36 +337,15 @@ def _use_wal(driver: sqlite3.Connection, deadline: float) -> None:
             time.sleep(0.01)
 
 
-def _search(path: Path, erased: list[bytes]) -> list[bytes] | None:
-    """Return erased bodies whose bytes are still in a file; None if that was not looked for."""
-    files = [file for suffix in _SUFFIXES if (file := Path(f"{path}{suffix}")).exists()]
-    try:
-        if sum(file.stat().st_size for file in files) > SCANNED_BYTES:
-            return None
-        contents = [file.read_bytes() for file in files if file != path]
-        contents.append(_pages(path))
-    except (OSError, sqlite3.Error, AttributeError):
-        # Gone, not readable, or a SQLite without serialize: the commit stands, nothing is claimed.
-        return None
-    return [body for body in erased if any(body in content for content in contents)]
+def _end(writing: _Connection, leftovers: Leftovers | None) -> None:
+    if leftovers is not None:
+        leftovers.close()
+    writing.close()
 
 
-def _pages(path: Path) -> bytes:
-    """Return the database file's own bytes, free pages too, without what is in the WAL.
-
-    SQLite has to open it: POSIX drops every lock that a process has on a file as soon as it closes
-    any descriptor of it, so reading the file here would leave the connections of this process
-    without theirs, and the next process to close the file would delete the WAL under them
-    (https://sqlite.org/howtocorrupt.html, 2.2). SQLite itself keeps such descriptors until then.
-    """
-    look = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
-    try:
-        return look.serialize()
-    finally:
-        look.close()
-
-
-def _abandon(writer: Worker, writing: _Connection, reader: Worker, reading: _Connection) -> None:
+def _abandon(
+    writer: Worker, end_writing: Callable[[], None], reader: Worker, end_reading: Callable[[], None]
+) -> None:
     """Close what a store that was never closed leaves behind; does nothing after ``close``."""
-    writer.stop(writing.close)
-    reader.stop(reading.close)
+    writer.stop(end_writing)
+    reader.stop(end_reading)

@@ -10,11 +10,12 @@ to overwrite it where it is.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
     Column,
+    ColumnElement,
     ForeignKeyConstraint,
     Index,
     Integer,
@@ -24,8 +25,10 @@ from sqlalchemy import (
     Table,
     Text,
     and_,
+    bindparam,
     literal_column,
 )
+from sqlalchemy.types import TypeEngine
 
 from stores.inbox import COUNTED_EVENTS, OPEN
 from stores.inbox_base import MARK_CHARS
@@ -43,14 +46,21 @@ OWNER_TAG_BYTES: Final = 32
 
 _SLOT_NUMBER = BigInteger().with_variant(Integer(), "sqlite")
 
+_Kind = TypeEngine[Any] | type[TypeEngine[Any]]
+
 metadata = MetaData()
 
 
 def _owner() -> tuple[Column[str], Column[str]]:
-    return (
-        Column("tenant", String(128), primary_key=True),
-        Column("person", String(256), primary_key=True),
-    )
+    return _part_of_key("tenant", 128), _part_of_key("person", 256)
+
+
+def _part_of_key(name: str, most: int) -> Column[str]:
+    return Column(name, String(most), primary_key=True)
+
+
+def _given(name: str, kind: _Kind) -> Column[Any]:
+    return Column(name, kind, nullable=False)
 
 
 def _scope() -> Column[str]:
@@ -63,11 +73,29 @@ def _of_a_person() -> ForeignKeyConstraint:
     )
 
 
+def _partial(name: str, *columns: Column[Any], where: ColumnElement[bool]) -> None:
+    Index(name, *columns, sqlite_where=where, postgresql_where=where)
+
+
+MINE: Final[dict[str, Any]] = {name: bindparam(name) for name in ("tenant", "person")}
+"""The owner in a new row."""
+
+
+def mine(table: Table) -> ColumnElement[bool]:
+    """Return what a row of the owner's fulfils (invariant 11)."""
+    return and_(*(table.c[name] == given for name, given in MINE.items()))
+
+
+def same_person(table: Table, other: Table) -> ColumnElement[bool]:
+    """Return what joins two tables of people."""
+    return and_(*(table.c[name] == other.c[name] for name in MINE))
+
+
 people = Table(
     "store_people",
     metadata,
     *_owner(),
-    Column("revision", BigInteger, nullable=False),
+    _given("revision", BigInteger),
     Column("forgotten_at_ms", BigInteger),
     Column("key_slot", _SLOT_NUMBER),
     Column("key_revision", BigInteger),
@@ -79,31 +107,25 @@ journal = Table(
     "store_journal",
     metadata,
     *_owner(),
-    Column("revision", BigInteger, nullable=False),
-    Column("generation", BigInteger, nullable=False),
-    Column("expires_at_ms", BigInteger, nullable=False),
+    _given("revision", BigInteger),
+    _given("generation", BigInteger),
+    _given("expires_at_ms", BigInteger),
     Column("last_event", String(256)),
     Column("window", Text),
     _of_a_person(),
 )
 kept_window = journal.c.window.is_not(None)
-Index(
-    "store_journal_kept",
-    journal.c.tenant,
-    journal.c.expires_at_ms,
-    sqlite_where=kept_window,
-    postgresql_where=kept_window,
-)
+_partial("store_journal_kept", journal.c.tenant, journal.c.expires_at_ms, where=kept_window)
 
 preferences = Table(
     "store_preferences",
     metadata,
     *_owner(),
-    Column("key", String(64), primary_key=True),
-    Column("purpose", String(300), nullable=False),
+    _part_of_key("key", 64),
+    _given("purpose", String(300)),
     Column("granted_at_ms", BigInteger),
     Column("forgotten_at_ms", BigInteger),
-    Column("revision", BigInteger, nullable=False),
+    _given("revision", BigInteger),
     Column("slot", _SLOT_NUMBER),
     Column("expires_at_ms", BigInteger),
     _scope(),
@@ -111,26 +133,22 @@ preferences = Table(
     sqlite_with_rowid=False,
 )
 ending = and_(preferences.c.slot.is_not(None), preferences.c.expires_at_ms.is_not(None))
-Index(
-    "store_preferences_ending",
-    preferences.c.tenant,
-    preferences.c.expires_at_ms,
-    sqlite_where=ending,
-    postgresql_where=ending,
+_partial(
+    "store_preferences_ending", preferences.c.tenant, preferences.c.expires_at_ms, where=ending
 )
 
 cards = Table(
     "store_cards",
     metadata,
     *_owner(),
-    Column("card_id", String(64), primary_key=True),
-    Column("action", String(16), nullable=False),
-    Column("key", String(64), nullable=False),
-    Column("purpose", String(300), nullable=False),
-    Column("revision", BigInteger, nullable=False),
-    Column("expires_at_ms", BigInteger, nullable=False),
-    Column("status", String(16), nullable=False),
-    Column("value_tag", String(64), nullable=False),
+    _part_of_key("card_id", 64),
+    _given("action", String(16)),
+    _given("key", String(64)),
+    _given("purpose", String(300)),
+    _given("revision", BigInteger),
+    _given("expires_at_ms", BigInteger),
+    _given("status", String(16)),
+    _given("value_tag", String(64)),
     Column("slot", _SLOT_NUMBER),
     Column("value_expires_at_ms", BigInteger),
     _scope(),
@@ -139,39 +157,34 @@ cards = Table(
 )
 # Conditions of partial indexes hold literals: a planner cannot match a parameter with them.
 pending = cards.c.status == literal_column("'pending'")
-Index(
-    "store_cards_pending",
-    cards.c.tenant,
-    cards.c.expires_at_ms,
-    sqlite_where=pending,
-    postgresql_where=pending,
-)
+_partial("store_cards_pending", cards.c.tenant, cards.c.expires_at_ms, where=pending)
 
 vault = Table(
     "store_vault",
     metadata,
     Column("slot", _SLOT_NUMBER, primary_key=True, autoincrement=True),
-    Column("owner", LargeBinary(OWNER_TAG_BYTES), nullable=False),
-    Column("vacant", Integer, nullable=False),
-    Column("body", LargeBinary(SEALED_BYTES), nullable=False),
+    _given("owner", LargeBinary(OWNER_TAG_BYTES)),
+    _given("vacant", Integer),
+    _given("body", LargeBinary(SEALED_BYTES)),
 )
 vacant = vault.c.vacant == literal_column("1")
-Index("store_vault_vacant", vault.c.slot, sqlite_where=vacant, postgresql_where=vacant)
+_partial("store_vault_vacant", vault.c.slot, where=vacant)
 Index("store_vault_owner", vault.c.owner)
+my_slot = vault.c.owner == bindparam("owner_tag")
 
 ledger = Table(
     "store_ledger",
     metadata,
     *_owner(),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", String(16), nullable=False),
+    _given("kind", String(16)),
     Column("key", String(64)),
-    Column("purpose", String(300), nullable=False),
-    Column("scope", String(128), nullable=False),
-    Column("channel", String(128), nullable=False),
-    Column("policy", String(128), nullable=False),
-    Column("at_ms", BigInteger, nullable=False),
-    Column("revision", BigInteger, nullable=False),
+    _given("purpose", String(300)),
+    _given("scope", String(128)),
+    _given("channel", String(128)),
+    _given("policy", String(128)),
+    _given("at_ms", BigInteger),
+    _given("revision", BigInteger),
     Column("expires_at_ms", BigInteger),
     Column("card_id", String(64)),
     _of_a_person(),
@@ -182,13 +195,13 @@ generations = Table(
     "store_generations",
     metadata,
     *_owner(),
-    Column("generation", String(128), primary_key=True),
-    Column("made_at_ms", BigInteger, nullable=False),
-    Column("expires_at_ms", BigInteger, nullable=False),
-    Column("revision", BigInteger, nullable=False),
-    Column("slot", _SLOT_NUMBER, nullable=False),
-    Column("record", LargeBinary, nullable=False),
-    Column("originals", LargeBinary, nullable=False),
+    _part_of_key("generation", 128),
+    _given("made_at_ms", BigInteger),
+    _given("expires_at_ms", BigInteger),
+    _given("revision", BigInteger),
+    _given("slot", _SLOT_NUMBER),
+    _given("record", LargeBinary),
+    _given("originals", LargeBinary),
     _of_a_person(),
 )
 """Records of generations, each sealed under a key of its own that lies in the vault."""
@@ -200,17 +213,17 @@ Index("store_generations_ending", generations.c.tenant, generations.c.expires_at
 inbox = Table(
     "store_inbox",
     metadata,
-    Column("tenant", String(128), primary_key=True),
-    Column("event_id", String(128), primary_key=True),
-    Column("chat", String(128), nullable=False),
+    _part_of_key("tenant", 128),
+    _part_of_key("event_id", 128),
+    _given("chat", String(128)),
     Column("person", String(256)),
     Column("message", String(128)),
-    Column("said_at_ms", BigInteger, nullable=False),
-    Column("arrived_at_ms", BigInteger, nullable=False),
-    Column("place", BigInteger, nullable=False),
-    Column("changed_at_ms", BigInteger, nullable=False),
-    Column("state", String(16), nullable=False),
-    Column("attempts", BigInteger, nullable=False),
+    _given("said_at_ms", BigInteger),
+    _given("arrived_at_ms", BigInteger),
+    _given("place", BigInteger),
+    _given("changed_at_ms", BigInteger),
+    _given("state", String(16)),
+    _given("attempts", BigInteger),
     Column("error_code", String(64)),
     Column("retry_key", String(64)),
     Column("body", LargeBinary),
@@ -218,23 +231,21 @@ inbox = Table(
 )
 open_event = inbox.c.state.in_(literal_column(f"'{state}'") for state in OPEN)
 held_event = inbox.c.state == literal_column("'held'")
-Index(
+_partial(
     "store_inbox_open",
     inbox.c.tenant,
     inbox.c.chat,
     inbox.c.said_at_ms,
     inbox.c.arrived_at_ms,
     inbox.c.place,
-    sqlite_where=open_event,
-    postgresql_where=open_event,
+    where=open_event,
 )
-Index(
+_partial(
     "store_inbox_held",
     inbox.c.tenant,
     inbox.c.chat,
     inbox.c.state,  # always the same; SQLite counts columns and would take another index
-    sqlite_where=held_event,
-    postgresql_where=held_event,
+    where=held_event,
 )
 Index("store_inbox_states", inbox.c.tenant, inbox.c.state, inbox.c.changed_at_ms)
 Index("store_inbox_messages", inbox.c.message, inbox.c.tenant)
@@ -243,33 +254,27 @@ Index("store_inbox_people", inbox.c.person, inbox.c.tenant)
 chats = Table(
     "store_chats",
     metadata,
-    Column("tenant", String(128), primary_key=True),
-    Column("chat", String(128), primary_key=True),
-    Column("fence", BigInteger, nullable=False),
+    _part_of_key("tenant", 128),
+    _part_of_key("chat", 128),
+    _given("fence", BigInteger),
     Column("worker", String(256)),
     Column("event_id", String(128)),
-    Column("lapsed", BigInteger, nullable=False),
+    _given("lapsed", BigInteger),
     Column("due_at_ms", BigInteger),
-    Column("last_at_ms", BigInteger, nullable=False),
+    _given("last_at_ms", BigInteger),
     sqlite_with_rowid=False,
 )
 due_chat = chats.c.due_at_ms.is_not(None)
-Index(
-    "store_chats_due",
-    chats.c.tenant,
-    chats.c.due_at_ms,
-    sqlite_where=due_chat,
-    postgresql_where=due_chat,
-)
+_partial("store_chats_due", chats.c.tenant, chats.c.due_at_ms, where=due_chat)
 
 sent = Table(
     "store_sent",
     metadata,
-    Column("tenant", String(128), primary_key=True),
-    Column("chat", String(128), primary_key=True),
-    Column("message", String(128), primary_key=True),
+    _part_of_key("tenant", 128),
+    _part_of_key("chat", 128),
+    _part_of_key("message", 128),
     Column("person", String(256)),
-    Column("at_ms", BigInteger, nullable=False),
+    _given("at_ms", BigInteger),
     sqlite_with_rowid=False,
 )
 Index("store_sent_people", sent.c.person, sent.c.tenant)
@@ -279,8 +284,8 @@ quota = Table(
     "store_quota",
     metadata,
     *_owner(),
-    Column("day", String(10), nullable=False),
-    Column("used", BigInteger, nullable=False),
+    _given("day", String(10)),
+    _given("used", BigInteger),
     Column("counted", String(COUNTED_CHARS), nullable=False, server_default=""),
     sqlite_with_rowid=False,
 )
@@ -290,7 +295,7 @@ leavers = Table(
     "store_leavers",
     metadata,
     *_owner(),
-    Column("said_at_ms", BigInteger, nullable=False),
+    _given("said_at_ms", BigInteger),
     Column("due_at_ms", BigInteger),
     sqlite_with_rowid=False,
 )

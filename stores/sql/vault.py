@@ -13,7 +13,7 @@ from typing import Final
 from stores.errors import StoreUnavailable
 from stores.records import Owner
 from stores.sealing import SEALED_BYTES
-from stores.sql import statements
+from stores.sql import person_statements as statements
 from stores.sql.session import Session
 from stores.sql.tables import OWNER_TAG_BYTES
 
@@ -65,6 +65,10 @@ def wipe(session: Session, owner: Owner, slot: int | None) -> bool:
     if found:
         session.erased.append(bytes(found[0][0]))
         session.rows(
-            statements.WIPE_SLOT, of_slot=slot, owner_tag=tag, no_owner=_NOBODY, no_body=_NOTHING
+            statements.WIPE_SLOT,
+            of_slot=slot,
+            owner_tag=tag,
+            no_owner=_NOBODY,
+            no_body=_NOTHING,
         )
     return bool(found)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -231,6 +233,24 @@ async def test_what_on_event_returns_is_what_is_persisted() -> None:
     events, stored = await run(ScriptedModel.of(say("original")), Recorder(on_event=withhold))
     assert "original" not in str([e.model_dump() for e in [*events, *stored]])
     assert stored[-1].content == events[-1].content
+
+
+def test_adks_own_plugins_replace_no_event() -> None:
+    """They look at events (logging, analytics, stamps) and return nothing, in every release."""
+    root = Path(inspect.getfile(BasePlugin)).parent.parent
+    hooks = {
+        file.name: node
+        for file in root.rglob("*.py")
+        if "def on_event_callback" in (text := file.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.AsyncFunctionDef) and node.name == "on_event_callback"
+    }
+    assert {"base_plugin.py", "logging_plugin.py"} <= hooks.keys()
+    for name, hook in hooks.items():
+        given = [one.value for one in ast.walk(hook) if isinstance(one, ast.Return)]
+        assert all(g is None or (isinstance(g, ast.Constant) and g.value is None) for g in given), (
+            name
+        )
 
 
 async def test_a_plugin_that_raises_leaves_its_words_in_the_error() -> None:

@@ -87,6 +87,7 @@ class Town:
                     otherwise="any",
                 )
             ],
+            "replacing": ["one", "spy"],  # plugins of tests that look and replace nothing
             "clock": lambda: self.now,
             "on_report": self.reports.append,
             "on_request": lambda request, record: self.sent.append((request, record)),

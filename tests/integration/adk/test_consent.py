@@ -360,6 +360,10 @@ def test_a_tool_that_echoes_gives_the_same_with_and_without_memory() -> None:
         {"values": [" "]},
         {"purpose": ""},
         {"otherwise": DIET},
+        {"key": "generation:7"},
+        {"key": "k" * 65},
+        {"values": ["v" * 201]},
+        {"purpose": "p\0"},
     ],
 )
 def test_a_preference_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:

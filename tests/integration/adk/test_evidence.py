@@ -292,6 +292,31 @@ async def test_a_source_that_falls_meanwhile_takes_its_claim_along(assistant, so
     assert "審批門檻；目前查無可用依據" in got.answer
 
 
+async def test_what_a_source_goes_back_to_falls_meanwhile(assistant, source, monkeypatch):
+    """The rule was made of minutes, and those of a decision that is withdrawn: it falls as well."""
+    rule, rows_of = "PROC-AUTH-2025-v1/4.2", source._rows
+
+    def rows(ask):
+        found, lookups = rows_of(ask)
+        [row] = [one for one in found if one["id"] == rule]
+        found.remove(row)
+        minutes = {**row, "id": "MINUTES-1", "kind": "minutes"}
+        for one, made_from in ((row, "MINUTES-1"), (minutes, "DECISION-1")):
+            found.append({**one, "lineage": {**one["lineage"], "derived_from": [made_from]}})
+        return found, lookups
+
+    monkeypatch.setattr(source, "_rows", rows)
+    before = await assistant().ask(ASKED)
+    assert "集團委員會" in before.answer
+
+    def think():
+        source.withdrawn = frozenset({"DECISION-1"})
+
+    got = await assistant(Reader(on_answer=think), first=40).ask(ASKED)
+    assert got.error_code == ""
+    assert "集團委員會" not in got.answer
+
+
 async def test_a_ledger_that_is_down_gives_no_balance(assistant, source):
     """An error's text is no balance, whatever amounts it holds; the rest is answered."""
     source.ledger.down = True

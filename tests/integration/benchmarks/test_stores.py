@@ -3,7 +3,11 @@
 import asyncio
 import itertools
 
+import asyncpg
+
 from benchmarks.stores.measuring import CLIENTS, OPERATIONS, measure, without_secrets
+from benchmarks.stores.people import place
+from tests.support.postgres import OWNER, running
 
 
 def test_the_report_has_its_form(tmp_path):
@@ -27,3 +31,24 @@ def test_a_password_is_not_in_the_report():
     """The URL is told without whoever it lets in."""
     assert without_secrets("postgresql+asyncpg://a:b@host/db") == "postgresql+asyncpg://host/db"
     assert without_secrets("sqlite+aiosqlite:////a/b.db") == "sqlite+aiosqlite:////a/b.db"
+
+
+def test_postgres_is_measured_as_a_role_that_security_holds():
+    """With a role, whoever connects after the loading owns nothing and bypasses nothing."""
+
+    async def measured(url: str) -> tuple[str, bool, int]:
+        database = place(url, 3, role="a service")
+        await database.prepare(3)
+        connection = await asyncpg.connect(database.url.replace("+asyncpg", ""))
+        try:
+            who = await connection.fetchval("SELECT current_user::text")
+            held = await connection.fetchval("SELECT row_security_active('store_people')")
+            seen = await connection.fetchval("SELECT count(*) FROM store_people")
+        finally:
+            await connection.close()
+            await database.remove()
+        return who, held, seen
+
+    with running() as server:
+        url = server.url(user=OWNER)
+        assert asyncio.run(measured(url)) == ("a service", True, 0)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sqlite3
 
 import pytest
 
@@ -11,7 +12,9 @@ from local_agent.cli import main
 from local_agent.doctor import SKEW_FAIL_MS, SKEW_WARN_MS, _clock, examine
 from local_agent.line.peer import LinePeer
 from local_agent.settings import load_settings
+from stores.open import open_store
 from stores.probe import Probe
+from stores.records import Owner, Proposal
 
 NOW = 1_790_000_000_000
 SECRET, TOKEN = "0123456789abcdef0123456789abcdef", "a-token-of-this-test"
@@ -93,6 +96,56 @@ def test_a_key_that_others_can_read_fails(here):
     assert (check.status, check.advice) == ("fail", "chmod 600 local_store.key")
     path.chmod(0o600)
     assert looked()["store key"].status == "ok"
+
+
+def remembered(keys):
+    """Let somebody remember something in the folder's store, under the first of these keys."""
+
+    async def remember():
+        url = load_settings().database_url.get_secret_value()
+        store_keys = [key.encode() for key in keys]
+        async with open_store(url, signing_keys=[b"s" * 32], store_keys=store_keys) as store:
+            owner = Owner(tenant="local", person=f"person-{keys[0]}")
+            tea = Proposal(key="drink", purpose="to choose", value="hunter2")
+            card = await store.propose(owner, tea, now_ms=NOW)
+            await store.approve(owner, card.token, now_ms=NOW)
+
+    asyncio.run(remember())
+
+
+def test_store_keys_are_tried_on_what_lies_in_the_store(here, monkeypatch):
+    """A ring that opens nothing there fails with a code; one that lacks a key is warned of."""
+    remembered(KEYS[:1])
+    missing = looked()["data keys"]  # no key is set, and no file is made
+    assert (missing.status, "STORE_KEY_MISSING" in missing.found) == ("fail", True)
+    assert not (here / "local_store.key").exists()
+    monkeypatch.setenv("LOCAL_STORE_KEYS", KEYS[1])
+    wrong = looked()["data keys"]
+    assert (wrong.status, "STORE_KEY_MISSING" in wrong.found) == ("fail", True)
+    remembered(KEYS[1:2])
+    partly = looked()["data keys"]
+    assert (partly.status, partly.found[:6], "LOCAL_STORE_KEYS" in partly.advice) == (
+        "warn",
+        "1 of 2",
+        True,
+    )
+    monkeypatch.setenv("LOCAL_STORE_KEYS", f"{KEYS[1]},{KEYS[0]}")
+    assert looked()["data keys"].status == "ok"
+    told = repr([missing, wrong, partly])
+    assert [word for word in ("hunter2", "drink", "person-", *KEYS) if word in told] == []
+
+
+def test_data_keys_that_were_altered_fail(here, monkeypatch):
+    """What the right key does not open is told as damage, with its code."""
+    monkeypatch.setenv("LOCAL_STORE_KEYS", KEYS[0])
+    remembered(KEYS[:1])
+    bare = sqlite3.connect(load_settings().database_url.get_secret_value().partition(":///")[2])
+    bare.execute("UPDATE store_vault SET body = CAST(substr(body, 1, 254) || x'0000' AS BLOB)")
+    bare.commit()
+    bare.close()
+    check = looked()["data keys"]
+    assert check.status == "fail"
+    assert "(STORE_UNAVAILABLE, damaged)" in check.found
 
 
 def test_secret_files_that_others_can_read_are_warned_of(here, monkeypatch):

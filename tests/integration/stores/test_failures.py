@@ -14,7 +14,8 @@ import pytest
 from stores.errors import SchemaTooNew, StoreUnavailable
 from stores.open import open_store
 from stores.records import Owner, Proposal
-from stores.sql import migrate, sqlite
+from stores.sql import migrate
+from stores.sql.leftovers import Leftovers
 from stores.sql.sqlite import SqliteEngine
 from tests.integration.stores.conftest import File
 
@@ -336,7 +337,7 @@ async def test_a_checkpoint_that_fails_is_tried_again(file):
 async def test_files_that_cannot_be_read_are_not_claimed(tmp_path):
     """What could not be searched is left out of the result instead of counted as zero (13)."""
     (tmp_path / "store.db").mkdir()
-    assert sqlite._search(tmp_path / "store.db", [b"x"]) is None
+    assert Leftovers(tmp_path / "store.db").of([b"x"]) is None
 
 
 async def test_closing_waits_without_blocking(file):

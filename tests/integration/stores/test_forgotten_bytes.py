@@ -1,7 +1,9 @@
 """What was forgotten is in no byte of any file of the store."""
 
 import asyncio
+import platform
 import random
+import resource
 import subprocess
 import sys
 
@@ -9,7 +11,7 @@ import pytest
 
 from stores.records import CardAction, Owner, Proposal
 from stores.sealing import SEALED_BYTES
-from stores.sql import sqlite, vault
+from stores.sql import leftovers, sqlite, vault
 
 NOW = 1_000_000
 
@@ -246,16 +248,84 @@ async def test_reading_back_lets_go_of_no_lock(file):
 
 async def test_the_search_finds_what_is_there(file):
     """What the search says is gone is gone because it was looked for: in pages and in the WAL."""
+    search = leftovers.Leftovers(file.path)
     async with file.open() as store:
         await remember(store, ann(1), secret(1))
         bodies = sealed(file)
-        assert sqlite._search(file.path, [*bodies, b"never written"]) == bodies
-    assert sqlite._search(file.path, [*bodies, b"never written"]) == bodies  # the WAL is gone
+        assert search.of([*bodies, b"never written"]) == bodies
+    assert search.of([*bodies, b"never written"]) == bodies  # the WAL is gone
+    search.close()
+
+
+async def test_the_search_finds_what_came_after_it_opened_the_file(file):
+    """A search that was made before sees every page as it is now, whoever wrote it since (8)."""
+    async with file.open():
+        pass
+    bare = file.bare()
+    bare.execute("CREATE TABLE noise (body BLOB)")
+    bare.executemany("INSERT INTO noise VALUES (?)", [(bytes(SEALED_BYTES),)] * 500)
+    bare.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    bodies = [random.Random(number).randbytes(SEALED_BYTES) for number in range(500)]
+    search = leftovers.Leftovers(file.path)
+    size = file.path.stat().st_size
+    assert search.of(bodies) == []
+    for number, body in enumerate(bodies):
+        bare.execute("UPDATE noise SET body = ? WHERE rowid = ?", (body, number + 1))
+    bare.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert file.path.stat().st_size == size
+    assert search.of(bodies) == bodies
+    bare.executemany("INSERT INTO noise VALUES (?)", [(body[::-1],) for body in bodies])
+    bare.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert file.path.stat().st_size > size
+    assert search.of([body[::-1] for body in bodies]) == [body[::-1] for body in bodies]
+    search.close()
+    bare.close()
+
+
+async def test_the_search_finds_what_is_in_a_free_page(file):
+    """What a table left behind when it was dropped is found, though no row has it (8)."""
+    async with file.open() as store:
+        await remember(store, ann(1), secret(1))
+        body = random.Random(1).randbytes(SEALED_BYTES)
+        bare = file.bare()
+        bare.execute("PRAGMA secure_delete = OFF")
+        bare.execute("CREATE TABLE noise (body BLOB)")
+        bare.execute("INSERT INTO noise VALUES (?)", (body,))
+        bare.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        bare.execute("DROP TABLE noise")
+        bare.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        assert bare.execute("PRAGMA freelist_count").fetchone()[0] > 0
+        bare.close()
+        assert left(file, [body]) == 1
+        search = leftovers.Leftovers(file.path)
+        assert search.of([body]) == [body]
+        search.close()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is asked to keep memory")
+async def test_a_search_takes_no_new_memory_each_time(file):
+    """What a search reads into is kept for the next: the kernel need not clear it page by page."""
+    async with file.open() as store:
+        await remember(store, ann(1), secret(1))
+        await store.clear(ann(1), now_ms=NOW)
+    bare = file.bare()
+    bare.execute("CREATE TABLE noise (body BLOB)")
+    bare.execute("INSERT INTO noise VALUES (zeroblob(1000000))")
+    bare.close()
+    search = leftovers.Leftovers(file.path)
+    for _ in range(3):
+        assert search.of([b"never written"]) == []
+    before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+    for _ in range(20):
+        assert search.of([b"never written"]) == []
+    after = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+    assert after - before < 20 * 50  # anew, each search takes some 500 pages
+    search.close()
 
 
 async def test_large_files_are_not_searched(file, monkeypatch):
     """Past a size the files are not read through, and the result does not claim they were."""
-    monkeypatch.setattr(sqlite, "SCANNED_BYTES", 1)
+    monkeypatch.setattr(leftovers, "SEARCHED_BYTES", 1)
     async with file.open() as store:
         await remember(store, ann(), secret(1))
         result = await store.forget(ann(), None, now_ms=NOW)

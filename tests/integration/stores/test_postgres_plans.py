@@ -5,7 +5,7 @@ import re
 import asyncpg
 import pytest
 
-from stores.sql import inbox_statements, statements
+from stores.sql import inbox_statements, person_statements
 from stores.sql.postgres import _DIALECT, _READ, _begin, _settings
 from tests.support.postgres import OWNER, SERVICE
 
@@ -40,7 +40,9 @@ async def test_a_snapshot_is_found_through_the_index(database):
         "SELECT tenant, person, 0, 1, 0 FROM store_people"
     )
     await database.server.execute("ANALYZE store_people, store_journal")
-    text, parameters = statements.SNAPSHOT.positional(_DIALECT, {"tenant": "town", "person": "p77"})
+    text, parameters = person_statements.SNAPSHOT.positional(
+        _DIALECT, {"tenant": "town", "person": "p77"}
+    )
     whole = _READ.format(3, 4, 5, text=text)
     for user in (OWNER, SERVICE):
         connection = await database.server.bare(user=user)

@@ -70,6 +70,7 @@ def test_an_owner_of_full_length_is_an_owner():
         {"value": SECRET, "action": "sell"},
         {"value": SECRET, "key": ""},
         {"value": SECRET, "key": "k" * 65},
+        {"value": SECRET, "key": "generation:7"},
         {"value": SECRET, "purpose": " "},
         {"value": SECRET, "purpose": "p" * 301},
         {"value": SECRET, SECRET: 1},

@@ -7,14 +7,20 @@ from sqlalchemy import create_engine
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.pool import StaticPool
 
-from stores.sql import generation_statements, inbox_statements, statements
+from stores.sql import (
+    consent_statements,
+    generation_statements,
+    inbox_statements,
+    person_statements,
+)
 from stores.sql.session import Prepared
 from stores.sql.tables import metadata
 
 ALL = {
     f"{prefix}{name}": value
     for prefix, module in (
-        ("", statements),
+        ("", person_statements),
+        ("", consent_statements),
         ("GENERATION_", generation_statements),
         ("INBOX_", inbox_statements),
     )
@@ -22,7 +28,7 @@ ALL = {
     if isinstance(value, Prepared)
 }
 NOBODYS = {"VACANT_SLOT"}
-OF_A_TENANT = {"RUN_OUT", "DATA_KEYS"}
+OF_A_TENANT = {"RUN_OUT", "DATA_KEYS", "OF_NEXT_RING_KEY"}
 NO_TABLES = {"SCAN CONSTANT ROW", "SCAN head"}  # a few rows that were just found
 LOCKED = {"VACANT_SLOT", "INBOX_FREE_CHATS", "INBOX_LOCK_CHAT"}
 OF_THE_VAULT = {"ADD_SLOT", "TAKE_SLOT", "SLOT", "SET_SLOT", "WIPE_SLOT"}

@@ -1,0 +1,126 @@
+"""The names of tools and arguments that an app's options hold: each must be one that it has.
+
+A misspelt name would be noticed by nobody: a preference would fill nothing, a private result would
+be shown. It is looked for only where all tools are known before the first turn; a toolset, or
+code that may add tools to a request, makes them known at run time alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.apps.app import App
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.workflow import BaseNode
+
+from callbacks.adk.beside import has_own
+from callbacks.adk.injection import Preference
+from callbacks.adk.noting import NOTE_CONTEXT
+from callbacks.adk.tree import KNOWN_AGENTS, WiringRefused
+
+Tools = Mapping[str, frozenset[str] | None]
+"""Tool name -> its arguments; None where it may take any."""
+
+Tool = Callable[..., Any] | BaseTool
+
+_ADDED = ("set_model_response", "transfer_to_agent", NOTE_CONTEXT)
+"""Tools that ADK and this layer add to a request."""
+
+
+class UnknownName(WiringRefused):
+    """An option names a tool or an argument that no agent of the app has."""
+
+    error_code = "TOOL_UNKNOWN"
+    sentence = "These name a tool or an argument that the app does not have."
+
+
+def check_names(
+    app: App,
+    *,
+    preferences: Sequence[Preference],
+    by_tool: Mapping[str, Collection[str]],
+) -> None:
+    """Look for every tool and argument that is named, where all tools are known.
+
+    Args:
+        app: The app, without our plugin.
+        preferences: What fills arguments.
+        by_tool: Option -> the tools that it names.
+
+    Raises:
+        UnknownName: One is not there; it is named, with the nearest that is.
+    """
+    tools = known_tools(app)
+    if tools is None:
+        return
+    named: list[tuple[str, str, str | None]]
+    named = [(option, tool, None) for option, names in by_tool.items() for tool in sorted(names)]
+    named += [(f"preference {p.key}", *pair) for p in preferences for pair in p.fills.items()]
+    if unknown := list(_unknown(named, tools)):
+        raise UnknownName(unknown)
+
+
+def known_tools(app: App) -> Tools | None:
+    """Return what an app's agents have; None where that is known at run time alone."""
+    if any(has_own(plugin, "before_model_callback") for plugin in app.plugins):
+        return None
+    tools: dict[str, frozenset[str] | None] = dict.fromkeys(_ADDED)
+    waiting: list[object] = [app.root_agent]
+    seen: set[int] = set()
+    while waiting:
+        agent = waiting.pop()
+        if id(agent) in seen:
+            continue
+        seen.add(id(agent))
+        if not isinstance(agent, KNOWN_AGENTS) or getattr(agent, "before_model_callback", None):
+            return None
+        waiting += agent.sub_agents
+        for tool in agent.tools if isinstance(agent, LlmAgent) else ():
+            if isinstance(tool, AgentTool):
+                waiting.append(tool.agent)
+            if isinstance(tool, BaseToolset | BaseNode) or not _is_fixed(tool):
+                return None
+            name, arguments = _read(tool)
+            taken = tools.get(name, arguments)  # agents may have tools of one name
+            tools[name] = None if taken is None or arguments is None else taken | arguments
+    return tools
+
+
+def _is_fixed(tool: Tool) -> bool:
+    """Tell whether a tool adds to a request no more than itself."""
+    return (
+        not isinstance(tool, BaseTool)
+        or type(tool).process_llm_request is BaseTool.process_llm_request
+    )
+
+
+def _read(tool: Tool) -> tuple[str, frozenset[str] | None]:
+    """Return a tool's name and arguments; those of a function alone are all that it takes."""
+    if not isinstance(tool, BaseTool):
+        tool = FunctionTool(tool)
+    if not isinstance(tool, FunctionTool):
+        return tool.name, None
+    parameters = inspect.signature(tool.func).parameters.values()
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return tool.name, None
+    return tool.name, frozenset(one.name for one in parameters)
+
+
+def _unknown(named: Iterable[tuple[str, str, str | None]], tools: Tools) -> Iterator[str]:
+    for option, tool, argument in named:
+        if tool not in tools:
+            yield f"{option}: {tool}{_nearest(tool, tools)}"
+        elif argument is not None and (known := tools[tool]) is not None and argument not in known:
+            yield f"{option}: {tool}({argument}){_nearest(argument, known)}"
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    near = get_close_matches(name, sorted(names), n=1)
+    return f" (nearest: {near[0]})" if near else ""
