@@ -3,8 +3,8 @@
 One request each, no retry of its own: whether a request may be made again is for `delivery` to say.
 
 Messages go out as they are. The SDK's models would build themselves from JSON and take themselves
-apart into the same JSON again, a sixth of a turn's processor time (benchmarks/RESULTS.md). That
-they would take each of ours is a test; whether a message is right, LINE says.
+apart into the same JSON again, a fifth of a turn's profile (benchmarks/RESULTS.md). That they would
+take each of ours is a test; whether a message is right, LINE says.
 """
 
 from __future__ import annotations
