@@ -51,7 +51,10 @@ class Beside:
             asked = list(takewhile(lambda one: one is not self._ours, plugins))
         names = [one.name for one in asked if has_own(one, "on_event_callback")]
         if unknown := [name for name in names if name not in self._replacing]:
-            raise EventHidden(unknown)
+            answer = f"replacing={unknown}"
+            if self._last_word:
+                raise EventHidden(unknown, f"Take them out, or answer for them: {answer}.")
+            raise EventHidden(unknown, f"Add them after it, or answer for them: {answer}.")
         self.answered = names
 
 

@@ -8,12 +8,12 @@ code that may add tools to a request, makes them known at run time alone.
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from google.adk.agents.llm_agent import LlmAgent
-from google.adk.apps.app import App
+from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
@@ -24,6 +24,7 @@ from callbacks.adk.beside import has_own
 from callbacks.adk.injection import Preference
 from callbacks.adk.noting import NOTE_CONTEXT
 from callbacks.adk.tree import KNOWN_AGENTS, WiringRefused
+from callbacks.context.nearest import nearest
 
 Tools = Mapping[str, frozenset[str] | None]
 """Tool name -> its arguments; None where it may take any."""
@@ -41,38 +42,60 @@ class UnknownName(WiringRefused):
     sentence = "These name a tool or an argument that the app does not have."
 
 
-def check_names(
-    app: App,
-    *,
-    preferences: Sequence[Preference],
-    by_tool: Mapping[str, Collection[str]],
-) -> None:
-    """Look for every tool and argument that is named, where all tools are known.
+class Names:
+    """The tools and arguments that a plugin's options name."""
+
+    def __init__(
+        self, preferences: Sequence[Preference], by_tool: Mapping[str, Collection[str]]
+    ) -> None:
+        """Take what is named.
+
+        Args:
+            preferences: What fills arguments.
+            by_tool: Option -> the tools that it names.
+        """
+        named: list[tuple[str, str, str | None]]
+        named = [(option, tool, None) for option, names in by_tool.items() for tool in names]
+        named += [(f"preference {p.key}", *pair) for p in preferences for pair in p.fills.items()]
+        self._named = named
+        self._known: weakref.WeakValueDictionary[int, object] = weakref.WeakValueDictionary()
+
+    def check(self, root: object, plugins: Iterable[BasePlugin]) -> None:
+        """Look for every name, where all tools are known.
+
+        Args:
+            root: The app's root agent.
+            plugins: The app's plugins, without ours.
+
+        Raises:
+            UnknownName: One is not there; it is named, with the nearest that is.
+        """
+        tools = known_tools(root, plugins)
+        if tools is not None and (unknown := sorted(_unknown(self._named, tools))):
+            raise UnknownName(unknown)
+
+    def check_once(self, root: object, plugins: Iterable[BasePlugin]) -> None:
+        """Look for every name when the first run of a tree begins; that costs nothing after it.
+
+        Raises:
+            UnknownName: As for `check`, at each run until the tree is another.
+        """
+        if root is not None and self._known.get(id(root)) is not root:
+            self.check(root, plugins)
+            self._known[id(root)] = root
+
+
+def known_tools(root: object, plugins: Iterable[BasePlugin]) -> Tools | None:
+    """Return what an app's agents have; None where that is known at run time alone.
 
     Args:
-        app: The app, without our plugin.
-        preferences: What fills arguments.
-        by_tool: Option -> the tools that it names.
-
-    Raises:
-        UnknownName: One is not there; it is named, with the nearest that is.
+        root: The app's root agent.
+        plugins: The app's plugins, without ours.
     """
-    tools = known_tools(app)
-    if tools is None:
-        return
-    named: list[tuple[str, str, str | None]]
-    named = [(option, tool, None) for option, names in by_tool.items() for tool in sorted(names)]
-    named += [(f"preference {p.key}", *pair) for p in preferences for pair in p.fills.items()]
-    if unknown := list(_unknown(named, tools)):
-        raise UnknownName(unknown)
-
-
-def known_tools(app: App) -> Tools | None:
-    """Return what an app's agents have; None where that is known at run time alone."""
-    if any(has_own(plugin, "before_model_callback") for plugin in app.plugins):
+    if any(has_own(plugin, "before_model_callback") for plugin in plugins):
         return None
     tools: dict[str, frozenset[str] | None] = dict.fromkeys(_ADDED)
-    waiting: list[object] = [app.root_agent]
+    waiting: list[object] = [root]
     seen: set[int] = set()
     while waiting:
         agent = waiting.pop()
@@ -107,7 +130,10 @@ def _read(tool: Tool) -> tuple[str, frozenset[str] | None]:
         tool = FunctionTool(tool)
     if not isinstance(tool, FunctionTool):
         return tool.name, None
-    parameters = inspect.signature(tool.func).parameters.values()
+    try:
+        parameters = inspect.signature(tool.func).parameters.values()
+    except (TypeError, ValueError):  # made in C, and says nothing of its arguments
+        return tool.name, None
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
         return tool.name, None
     return tool.name, frozenset(one.name for one in parameters)
@@ -122,5 +148,5 @@ def _unknown(named: Iterable[tuple[str, str, str | None]], tools: Tools) -> Iter
 
 
 def _nearest(name: str, names: Iterable[str]) -> str:
-    near = get_close_matches(name, sorted(names), n=1)
-    return f" (nearest: {near[0]})" if near else ""
+    near = nearest(name, names)
+    return f" (nearest: {near})" if near else ""

@@ -42,7 +42,7 @@ from callbacks.adk.keeper import (
     owner_of_session,
 )
 from callbacks.adk.meter import Meter
-from callbacks.adk.naming import check_names
+from callbacks.adk.naming import Names
 from callbacks.adk.noting import note_tools
 from callbacks.adk.outgoing import OnRequest, OutgoingRequests
 from callbacks.adk.records import distrust_stored, distrusted
@@ -160,6 +160,7 @@ class ContextBudgetPlugin(BasePlugin):
             on_report=on_report,
             finder=MessageFinder(schema) if finding else None,
             today=today,
+            plugin=name,
         )
         self._note_tools = note_tools(schema, self._keeper) if noting else []
         self._tools = ToolCalls(
@@ -200,6 +201,8 @@ class ContextBudgetPlugin(BasePlugin):
             "private_results": tuple(private_results),
             "reducers": tuple(reducers or ()),
         }
+        named = {o: self._parts[o] for o in ("projectors", "private_results", "reducers")}
+        self._names = Names(preferences, named)
 
     @classmethod
     def for_app(
@@ -263,12 +266,7 @@ class ContextBudgetPlugin(BasePlugin):
         plugin._derivation = derivation
         plugin._wiring.beside.check(app.plugins)
         plugin._wiring.wire(app)
-        parts = plugin._parts
-        check_names(
-            app,
-            preferences=parts["preferences"],
-            by_tool={o: parts[o] for o in ("projectors", "private_results", "reducers")},
-        )
+        plugin._names.check(app.root_agent, app.plugins)
         app.plugins.append(plugin)
         return plugin
 
@@ -333,9 +331,13 @@ class ContextBudgetPlugin(BasePlugin):
         """Gate every model of the tree, open the turn; answer live runs with a refusal."""
         try:
             distrust_stored(invocation_context)
-            self._wiring.beside.check(invocation_context.plugin_manager.plugins)
-            self._wiring.gate(getattr(invocation_context.agent, "root_agent", None))
+            plugins = invocation_context.plugin_manager.plugins
+            root = getattr(invocation_context.agent, "root_agent", None)
+            self._wiring.beside.check(plugins)
+            self._wiring.gate(root)
             turn = await self._keeper.open(invocation_context)
+            if turn.outer is None:  # an agent inside a tool has a part of the app's tools alone
+                self._names.check_once(root, (one for one in plugins if one is not self))
         except WiringRefused as error:
             turn = self._keeper.stateless(invocation_context)
             return self._stopped(turn.refuse(failed(error)))

@@ -16,6 +16,7 @@ from enum import Enum
 from typing import Any, Literal
 
 from callbacks.context.errors import InvalidSchema
+from callbacks.context.nearest import nearest
 from callbacks.context.slot import Slot
 from callbacks.context.values import MAX_NAME
 
@@ -113,17 +114,13 @@ def derive(
         filled: (tool, parameter) that a remembered preference may fill; never a slot.
 
     Raises:
-        InvalidSchema: `private` names a parameter that no tool has, or that is public as well.
+        InvalidSchema: `private` or `public` names a parameter that no tool has (the nearest that
+            there is stands beside it), or one of them names what the other does.
     """
     left_out: list[LeftOut] = []
     tools = list(_tools(agent, left_out))
     known = {p.name for tool in tools for p in tool.parameters}
-    for name in sorted({*private, *public}):
-        if name not in known or (name in private and name in public):
-            # A misspelt name would let a private value in.
-            raise InvalidSchema(
-                "A parameter named private or public is none.", numbers={"name": name}
-            )
+    _check_named(private, public, known)
     results = {field_name: tool.name for tool in tools for field_name in _fields(tool.returns)}
     found: dict[str, dict[str, Slot]] = {}
     for tool in tools:
@@ -139,6 +136,21 @@ def derive(
     slots, fields = _named(found)
     topics = {tool.name: (_label(tool.name), tool.name in fields) for tool in tools}
     return Derivation(topics, slots, fields, tuple(left_out))
+
+
+def _check_named(private: Collection[str], public: Collection[str], known: Collection[str]) -> None:
+    """Refuse names that are no parameter's: a misspelt one would let a private value in."""
+    for name in sorted({*private, *public}):
+        if name not in known:
+            option = "private" if name in private else "public"
+            numbers = {"name": name}
+            if near := nearest(name, known):
+                numbers["nearest"] = near
+            raise InvalidSchema(f"No tool has a parameter that `{option}` names.", numbers=numbers)
+        if name in private and name in public:
+            raise InvalidSchema(
+                "A parameter is named both private and public.", numbers={"name": name}
+            )
 
 
 def _named(

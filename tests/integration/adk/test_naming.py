@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,20 +11,23 @@ from google.adk.agents.llm_agent import LlmAgent
 from google.adk.apps.app import App
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.logging_plugin import LoggingPlugin
+from google.adk.runners import Runner
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.workflow import START, Workflow
 
+from callbacks.adk import naming
 from callbacks.adk.injection import Preference
 from callbacks.adk.naming import UnknownName
 from callbacks.adk.plugin import ContextBudgetPlugin
 from callbacks.adk.reducing import first_entries
+from callbacks.adk.report import TurnReport
 from callbacks.context.budget import Budget
 from callbacks.counting.bytes import ByteCounter
 from stores.ports import ContextStore
-from tests.integration.adk.conftest import APP, SCHEMA, search_events, search_places
-from tests.support.scripted import ScriptedModel
+from tests.integration.adk.conftest import APP, SCHEMA, Town, search_events, search_places
+from tests.support.scripted import ScriptedModel, call, say
 
 
 def wire(
@@ -69,6 +73,74 @@ def test_a_name_that_nothing_has_stops_the_start(
     with pytest.raises(UnknownName, match=told) as caught:
         wire(store, root, [LoggingPlugin()], **options)
     assert caught.value.error_code == "TOOL_UNKNOWN"
+
+
+def direct(store: ContextStore, **options: Any) -> ContextBudgetPlugin:
+    """Wire a plugin as the README does, without `for_app`."""
+    budget = Budget(20_000, "utf8_bytes")
+    parts: dict[str, Any] = {"schema": SCHEMA, "store": store, "counter": ByteCounter()}
+    return ContextBudgetPlugin(**parts, budget=budget, **options)
+
+
+def run_of(town: Town, root: Any, *plugins: BasePlugin) -> Runner:
+    app = App(name=APP, root_agent=root, plugins=list(plugins))
+    return Runner(app=app, session_service=town.sessions)
+
+
+@pytest.mark.parametrize(("options", "told"), MISSPELT)
+async def test_a_plugin_built_directly_is_judged_when_its_first_run_begins(
+    store: ContextStore,
+    town: Town,
+    caplog: pytest.LogCaptureFixture,
+    options: dict[str, Any],
+    told: str,
+) -> None:
+    """Without `for_app` a run is the first to see the app: it is refused, and the log says why."""
+    root = agent(search_places, sub_agents=[agent(search_events, name="child")])
+    reports: list[TurnReport] = []
+    runner = run_of(town, root, direct(store, **options, on_report=reports.append))
+    for _ in range(2):
+        events = await town.turn(runner, "hi")
+        assert "allows no answer" in str(events[-1].content)
+    assert [one.refusal.code for one in reports if one.refusal] == ["TOOL_UNKNOWN"] * 2
+    [line] = [one.getMessage() for one in caplog.records if one.name == "local_agent.context"]
+    assert re.search(told, line)
+    assert "error_code=TOOL_UNKNOWN" in line
+
+
+async def test_a_tree_is_read_for_names_once(
+    store: ContextStore, town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was found right costs the next turns nothing; another tree is read anew."""
+    read: list[object] = []
+    plain = naming.known_tools
+
+    def reads(root: object, plugins: Any) -> naming.Tools | None:
+        read.append(root)
+        return plain(root, plugins)
+
+    monkeypatch.setattr(naming, "known_tools", reads)
+    plugin = direct(store, **fills("search_places", "diet"))
+    first, second = (agent(search_places) for _ in range(2))
+    for root in (first, first, first, second, second):
+        root.model = ScriptedModel.of(*(call("search_places", diet="any"), say("done")))
+        events = await town.turn(run_of(town, root, plugin), "hi")
+        assert events[-1].error_code is None
+    assert read == [first, second]
+
+
+@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
+async def test_an_agent_inside_a_tool_needs_no_tools_of_the_whole_app(
+    store: ContextStore, town: Town
+) -> None:
+    """A run that a tool begins sees a part of the app; what the options name is elsewhere."""
+    within = ScriptedModel.of(say("inside"))
+    inner = LlmAgent(name="inner", description="d", model=within)
+    root = agent(AgentTool(inner), search_places)
+    root.model = ScriptedModel.of(call("inner", request="what"), say("done"))
+    plugin = direct(store, **fills("search_places", "diet"))
+    events = await town.turn(run_of(town, root, plugin), "hi")
+    assert (events[-1].error_code, within.calls_made) == (None, 1)
 
 
 class Hides(BaseTool):
@@ -159,3 +231,21 @@ def test_what_is_known_at_run_time_alone_is_not_judged(store: ContextStore, made
     """A toolset's tools, or those that code adds to a request, may have any name."""
     root, plugins = OPEN[made]()
     assert wire(store, root, plugins, private_results=["later"]).plugins
+
+
+@pytest.mark.parametrize("made", OPEN)
+@pytest.mark.filterwarnings("ignore:.EXPERIMENTAL.:UserWarning")
+async def test_what_is_known_at_run_time_alone_is_not_judged_by_a_run_either(
+    store: ContextStore, town: Town, made: str
+) -> None:
+    """The rule is the same one where the plugin was built directly."""
+    root, plugins = OPEN[made]()
+    reports: list[TurnReport] = []
+    plugin = direct(store, private_results=["later"], on_report=reports.append)
+    await town.turn(run_of(town, root, plugin, *plugins), "hi")
+    assert [one.refusal for one in reports] == [None]
+
+
+async def test_a_tool_made_in_c_may_take_anything(store: ContextStore) -> None:
+    """What says nothing of its arguments is not judged by them."""
+    assert wire(store, agent(range), **fills("range", "diet")).plugins

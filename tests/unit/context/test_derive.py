@@ -141,10 +141,22 @@ def test_what_a_preference_fills_never_becomes_a_slot() -> None:
     assert "search(diet): filled by a remembered preference" in told[0]
 
 
+def stay(nights: int) -> None:
+    """Stay."""
+
+
 def test_a_private_name_that_no_tool_has_is_refused() -> None:
-    """A misspelt name would let a private value in, so it is an error."""
+    """A misspelt name would let a private value in; it is named, with the nearest there is."""
     with pytest.raises(InvalidSchema):
         derive(Agent([search]), private=["dieet"])
+    options: dict[str, Any]
+    for options in ({"private": ["nigths"]}, {"public": ["nigths"]}):
+        with pytest.raises(InvalidSchema, match=f"a parameter that `{next(iter(options))}`") as why:
+            derive(Agent([stay]), **options)
+        assert why.value.numbers == {"name": "nigths", "nearest": "nights"}
+    with pytest.raises(InvalidSchema, match="No tool has") as why:
+        derive(Agent([stay]), private=["zz"])
+    assert why.value.numbers == {"name": "zz"}
     with pytest.raises(InvalidSchema):
         derive(Agent([search]), private=["diet"], public=["diet"])
     assert "phone_number" not in derive(Agent([search]), public=["phone_number"]).slots

@@ -6,6 +6,9 @@ import traceback
 
 import pytest
 
+from callbacks.adk.beside import EventHidden
+from callbacks.adk.naming import UnknownName
+from callbacks.adk.wiring import AdkNotSupported
 from callbacks.context import errors
 from callbacks.context.errors import BudgetExceeded, ContextError, InvalidSchema
 from callbacks.context.slot import Slot
@@ -41,6 +44,23 @@ def test_a_refusal_is_one_sentence(kind):
     assert message.endswith(".")
     assert message.count(".") == 1
     assert not any(character.isdigit() for character in message)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_traceback_shows_the_code(kind):
+    """What is searched for in docs/codes.md stands under the sentence, once, and not in it."""
+    error = kind()
+    assert kind.error_code not in str(error)
+    for other in (error, copy.copy(error), pickle.loads(pickle.dumps(error))):  # noqa: S301 - our own bytes
+        shown = "".join(traceback.format_exception(other))
+        assert shown.count(f"[{kind.error_code}] (docs/codes.md)") == 1
+
+
+def test_a_refused_wiring_shows_its_code_too():
+    """Kinds with a constructor of their own, those of ADK's wiring, are no exception."""
+    for error in (UnknownName(["zz"]), EventHidden(["zz"]), AdkNotSupported(["zz"])):
+        shown = "".join(traceback.format_exception(error))
+        assert f"\n[{error.error_code}] (docs/codes.md)" in shown
 
 
 def test_a_refusal_carries_data():
