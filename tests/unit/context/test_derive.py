@@ -149,10 +149,9 @@ def test_a_private_name_that_no_tool_has_is_refused() -> None:
     """A misspelt name would let a private value in; it is named, with the nearest there is."""
     with pytest.raises(InvalidSchema):
         derive(Agent([search]), private=["dieet"])
-    options: dict[str, Any]
-    for options in ({"private": ["nigths"]}, {"public": ["nigths"]}):
-        with pytest.raises(InvalidSchema, match=f"a parameter that `{next(iter(options))}`") as why:
-            derive(Agent([stay]), **options)
+    for option, private, public in (("private", ["nigths"], []), ("public", [], ["nigths"])):
+        with pytest.raises(InvalidSchema, match=f"a parameter that `{option}`") as why:
+            derive(Agent([stay]), private=private, public=public)
         assert why.value.numbers == {"name": "nigths", "nearest": "nights"}
     with pytest.raises(InvalidSchema, match="No tool has") as why:
         derive(Agent([stay]), private=["zz"])
