@@ -1,6 +1,7 @@
 """`local-agent privacy` and `local-agent keys`: what is held of a person, and that it is gone.
 
-For whoever runs the service. Only click is imported here, as in `cli`.
+For whoever runs the service. Only click is imported here, as in `cli`; whom a command is about is
+`privacy_people`'s.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from local_agent.privacy_people import checked_id, is_stranger, look, nothing_held
+
 if TYPE_CHECKING:
     from local_agent.settings import Settings
+    from stores.ledger import Inspection
     from stores.records import ForgetResult, Owner
     from stores.whole import WholeStore
 
@@ -82,13 +86,15 @@ def privacy() -> None:
 
     PERSON is the pseudonym under which the store knows them. Or give the channel's own id of the
     user with --user; LOCAL_PSEUDONYM_KEY then says who that is. The store is LOCAL_DATABASE_URL.
+    Of whom nothing is held, it says so, changes nothing and ends with 0.
 
     \b
     Examples:
       local-agent privacy inspect console
       local-agent privacy export console --out person.json
       local-agent privacy forget console --key dietary_type
-      local-agent privacy erase --user U0123456789 --channel line --tenant local --yes
+      local-agent privacy erase --user U0123456789abcdef0123456789abcdef --yes
+      local-agent privacy inspect --channel line.group --user C.../U...
 
     \b
     What forgetting reaches and what not: docs/privacy.md.
@@ -110,7 +116,11 @@ def _of_a_person(function: Command) -> Command:
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--tenant", metavar="NAME", help="Whose people; LOCAL_TENANT by default."),
         click.option(
-            "--channel", default="line", show_default=True, metavar="NAME", help="Of --user."
+            "--channel",
+            default="line",
+            show_default=True,
+            metavar="NAME",
+            help="Of --user; line, or line.group for GROUP/USER.",
         ),
         click.option("--user", metavar="ID", help="The channel's id, in place of a pseudonym."),
         click.argument("person", required=False),
@@ -134,16 +144,23 @@ def inspect(*, as_json: bool, **who: str | None) -> None:
     if as_json:
         click.echo(held.model_dump_json(indent=2))
         return
+    if is_stranger(held):
+        click.echo(nothing_held(owner, was=False, named=who["user"] is None))
+        return
     click.echo(f"person        {held.owner.person} of {held.owner.tenant}")
     click.echo(f"revision      {held.revision}")
     click.echo(f"generation    {held.generation}")
     click.echo(f"open cards    {held.open_cards}")
+    click.echo(f"inbox         {held.in_inbox} rows, {held.open_events} events not done")
+    click.echo(f"records       {len(held.generations)} of generations")
     click.echo(f"window        {'none' if held.window is None else held.window}")
     for key, one in sorted(held.values.items()):
         click.echo(f"remembered    {key} = {one.value} ({one.scope}), for: {one.purpose}")
     for event in held.events:
         what = "everything" if event.key is None else event.key
         click.echo(f"ledger {event.number:>6} {event.kind.value} {what} through {event.channel}")
+    if held.is_empty:
+        click.echo("nothing is held of this person but the tombstone")
 
 
 @privacy.command()
@@ -172,6 +189,8 @@ def export(
     settings, now = _settings(), _now()
     owner = _owner(settings, **who)
     held = _ask(settings, lambda store: store.inspect(owner, now_ms=now))
+    if is_stranger(held):
+        click.echo(nothing_held(owner, was=False, named=who["user"] is None), err=True)
     answers = Controller(name=controller or owner.tenant, contact=contact, policy_url=policy_url)
     told = export_person(held, at_ms=now, controller=answers)
     text = json.dumps(told, ensure_ascii=False, indent=2)
@@ -207,15 +226,22 @@ def forget(*, as_json: bool, key: str | None, everything: bool, **who: str | Non
     settings = _settings()
     owner = _owner(settings, **who)
 
-    async def work(store: WholeStore) -> ForgetResult:
+    async def work(store: WholeStore) -> tuple[Inspection | None, ForgetResult | None]:
         if key is not None:
             held = await store.inspect(owner, now_ms=_now())
             named = {*held.values, *(event.key for event in held.events)}
             if key not in named and key != _own_key():
                 raise NeverRemembered
-        return await store.forget(owner, key, now_ms=_now(), channel=CHANNEL)
+        before = await look(store, owner, now_ms=_now())
+        if is_stranger(before):
+            return before, None
+        return before, await store.forget(owner, key, now_ms=_now(), channel=CHANNEL)
 
-    _tell(_ask(settings, work), as_json=as_json)
+    before, result = _ask(settings, work)
+    if result is None:
+        _tell_stranger(owner, as_json=as_json, named=who["user"] is None)
+    else:
+        _tell(result, before, as_json=as_json)
 
 
 @privacy.command()
@@ -233,6 +259,10 @@ def erase(*, as_json: bool, keep_ledger: bool, yes: bool, **who: str | None) -> 
     """  # noqa: D301 - click reads this escape
     settings = _settings()
     owner = _owner(settings, **who)
+    before = _ask(settings, lambda store: look(store, owner, now_ms=_now()))
+    if is_stranger(before):
+        _tell_stranger(owner, as_json=as_json, named=who["user"] is None)
+        return
     if not yes:
         click.confirm("Take this person out, for good?", abort=True, err=True)
     _tell(
@@ -242,6 +272,7 @@ def erase(*, as_json: bool, keep_ledger: bool, yes: bool, **who: str | None) -> 
                 owner, now_ms=_now(), keep_ledger=keep_ledger, channel=CHANNEL
             ),
         ),
+        before,
         as_json=as_json,
     )
 
@@ -271,15 +302,28 @@ def rotate(*, tenant: str | None, as_json: bool) -> None:
         raise KeysLost(done.lost)
 
 
-def _tell(result: ForgetResult, *, as_json: bool) -> None:
+def _tell_stranger(owner: Owner, *, as_json: bool, named: bool) -> None:
+    """Print that nothing was held, so that nothing is said to be gone; a list of people goes on."""
+    if as_json:
+        told = {"outcome": "nothing_held", "revision": 0, "verified": [], "attempts": 0}
+        click.echo(json.dumps({**told, "held": False, "complete": True}))
+    else:
+        click.echo(nothing_held(owner, was=True, named=named))
+
+
+def _tell(result: ForgetResult, before: Inspection | None, *, as_json: bool) -> None:
     """Print what reading back found, surface by surface.
 
     Raises:
         ForgettingIncomplete: If something is left on any of them.
     """
+    held = before is None or not before.is_empty
     if as_json:
-        click.echo(json.dumps({**result.model_dump(mode="json"), "complete": result.complete}))
+        told = {**result.model_dump(mode="json"), "held": held, "complete": result.complete}
+        click.echo(json.dumps(told))
     else:
+        if not held:
+            click.echo("nothing was held of this person but the tombstone")
         click.echo(f"revision      {result.revision}")
         for check in result.verified:
             found = "gone" if check.gone else f"{check.remaining} STILL THERE"
@@ -316,7 +360,7 @@ def _owner(
     """Return whose rows these are.
 
     Raises:
-        click.UsageError: If it is said twice, or not at all.
+        click.UsageError: If it is said twice, or not at all, or cannot be an id of the channel.
         SettingsError: If the key that makes pseudonyms is needed and not set.
         InvalidInput: If a name is blank or too long.
     """
@@ -329,6 +373,7 @@ def _owner(
         raise click.UsageError("Say who it is: PERSON, or --user ID.")
     tenant = tenant or settings.tenant
     if user is not None:
+        checked_id(channel or "", user)
         if settings.pseudonym_key is None and not settings.pseudonym_dev_file.exists():
             raise SettingsError("LOCAL_PSEUDONYM_KEY", "must be set to know who a user is")
         person = pseudonym(pseudonym_key(settings), tenant, channel or "", user)

@@ -189,13 +189,17 @@ class KeepingSuite(Suite):
     @scenario
     async def test_inspection_shows_all_there_is(self, store: PersonalStore) -> None:
         """What is held of a person is told whole, and nothing of anybody else (11)."""
-        assert await store.inspect(ANN, now_ms=NOW) == Inspection(owner=ANN)
+        for _ in range(2):  # to look leaves nothing behind
+            nobody = await store.inspect(ANN, now_ms=NOW)
+            assert nobody == Inspection(owner=ANN)
+            assert nobody.is_empty
         await remember(store, ANN, FOR_THE_CLUB)
         await remember(store, BEN, NEAR)
         await store.propose(ANN, COFFEE, now_ms=NOW)
         await write(store, ANN)
         held = await store.inspect(ANN, now_ms=NOW)
         assert (held.revision, held.generation, held.forgotten_at_ms) == (1, 2, None)
+        assert (held.known, held.is_empty) == (True, False)
         assert {key: (one.value, one.scope) for key, one in held.values.items()} == {
             "drink": ("tea", "the club")
         }
@@ -219,9 +223,15 @@ class KeepingSuite(Suite):
         assert {check.surface for check in result.verified} >= {
             *("preferences", "cards", "journal", "ledger")
         }
-        assert await store.inspect(ANN, now_ms=NOW + 5) == Inspection(
-            owner=ANN, revision=2, generation=seen.generation + 1, forgotten_at_ms=NOW + 5
+        left = await store.inspect(ANN, now_ms=NOW + 5)
+        assert left == Inspection(
+            owner=ANN,
+            known=True,
+            revision=2,
+            generation=seen.generation + 1,
+            forgotten_at_ms=NOW + 5,
         )
+        assert left.is_empty
         with pytest.raises(PreferenceChanged):
             await store.append(
                 ANN,

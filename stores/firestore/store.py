@@ -95,8 +95,12 @@ class FirestoreStore(GenerationsOnFirestore, StoreBase):
         else:
             raise StoreUnavailable("The store's rows do not fit together.", reason="damaged")
         live = person.snapshot(window, now_ms).window
+        inbox = InboxDocuments(self._documents, owner.tenant)
         return Inspection(
             owner=owner,
+            known=person.known,
+            # What came in this very millisecond is held as well.
+            in_inbox=await inbox.left_of(owner.person, now_ms + 1),
             revision=person.revision,
             generation=person.generation,
             forgotten_at_ms=person.forgotten_at_ms,
@@ -108,7 +112,7 @@ class FirestoreStore(GenerationsOnFirestore, StoreBase):
             window=live,
             window_expires_at_ms=window["expires_at_ms"] if window and live is not None else None,
             generations=held(person, now_ms),
-            open_events=await InboxDocuments(self._documents, owner.tenant).open_of(owner.person),
+            open_events=await inbox.open_of(owner.person),
             events=tuple(
                 LedgerEvent(**{name: value for name, value in line.items() if name != "epoch"})
                 for line in lines

@@ -249,13 +249,17 @@ READ_BACK: Final = Prepared(
         *_WINDOW_VAULT_KEY,
     )
 )
+_IN_INBOX: Final[ColumnElement[int]] = sum(
+    (_count(table, *conditions) for table, conditions in LEFT), start=literal_column("0")
+)
+IN_INBOX: Final = Prepared(select(_IN_INBOX))
 READ_BACK_ERASED: Final = Prepared(
     select(
         _count(preferences, mine(preferences), preferences.c.revision <= bindparam("revision")),
         _count(cards, mine(cards), cards.c.revision < bindparam("revision")),
         *_WINDOW_VAULT_KEY,
         _count(generations, mine(generations), generations.c.revision < bindparam("revision")),
-        sum((_count(table, *conditions) for table, conditions in LEFT), start=literal_column("0")),
+        _IN_INBOX,
         _count(ledger, mine(ledger), ledger.c.revision < bindparam("revision")),
     )
 )

@@ -3,6 +3,8 @@
 import asyncio
 import io
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -18,6 +20,9 @@ OLD = "an old store key of these tests that is long enough"
 NEW = "a new store key of these tests that is long enough"
 SECRET = "a pseudonym key of these tests, long enough"
 NOW = 1_000_000
+ANN = "U0123456789abcdef0123456789abcde0"
+BEN = "U0123456789abcdef0123456789abcde1"
+CLUB = "C0123456789abcdef0123456789abcde2"
 
 
 @pytest.fixture
@@ -50,6 +55,12 @@ def remember(person="ann", key="diet", value="vegan-value"):
     asyncio.run(tell())
 
 
+def people():
+    """Return of whom the store has a row."""
+    with closing(sqlite3.connect("store.db")) as bare:
+        return [person for (person,) in bare.execute("SELECT person FROM store_people")]
+
+
 def test_inspect_shows_what_is_held(run):
     """What is remembered, and every line of the ledger, is shown; to JSON as well."""
     remember()
@@ -67,21 +78,136 @@ def test_inspect_shows_what_is_held(run):
 
 def test_a_user_of_a_channel_is_found(run):
     """The channel's own id leads to the same person as their pseudonym, in their tenant alone."""
-    remember(pseudonym(SECRET.encode(), "local", "line", "U1"))
-    assert "vegan-value" in run("privacy", "inspect", "--user", "U1")[1]
-    for other in (
-        ["--user", "U2"],
-        ["--user", "U1", "--tenant", "x"],
-        ["--user", "U1", "--channel", "web"],
-    ):
+    remember(pseudonym(SECRET.encode(), "local", "line", ANN))
+    remember(pseudonym(SECRET.encode(), "local", "line.group", f"{CLUB}/{BEN}"), value="club-value")
+    assert "vegan-value" in run("privacy", "inspect", "--user", ANN)[1]
+    club = ["--user", f"{CLUB}/{BEN}", "--channel", "line.group"]
+    assert "club-value" in run("privacy", "inspect", *club)[1]
+    for other in (["--user", BEN], ["--user", ANN, "--tenant", "x"]):
         status, out, _ = run("privacy", "inspect", *other)
-        assert (status, "vegan-value" in out, "U1" in out) == (0, False, False)
+        assert (status, "-value" in out, other[1] in out) == (0, False, False)
+
+
+MISTYPED = [
+    (["--user", "Ubbb"], "no id of a LINE user"),
+    (["--user", ANN[:-1]], "no id of a LINE user"),
+    (["--user", f"{ANN}0"], "no id of a LINE user"),
+    (["--user", f"{ANN}\n"], "no id of a LINE user"),
+    (["--user", ANN.upper()], "no id of a LINE user"),
+    (["--user", CLUB], "id of a group or room"),
+    (["--user", CLUB.replace("C", "R")], "--channel line.group"),
+    (["--user", ANN, "--channel", "Line"], "Did you mean line?"),
+    (["--user", ANN, "--channel", "line.gruop"], "Did you mean line.group?"),
+    (["--user", ANN, "--channel", "zz"], "There are line and line.group."),
+    (["--user", ANN, "--channel", ""], "There is no channel"),
+    (["--user", ANN, "--channel", "line.group"], "GROUP/USER"),
+    (["--user", f"{BEN}/{ANN}", "--channel", "line.group"], "GROUP/USER"),
+]
+
+
+@pytest.mark.parametrize(("who", "told"), MISTYPED)
+@pytest.mark.parametrize(
+    "what",
+    [
+        ["privacy", "inspect"],
+        ["privacy", "export"],
+        ["privacy", "forget", "--all"],
+        ["privacy", "erase", "--yes"],
+        ["evidence", "show", "G1"],
+    ],
+)
+def test_a_mistyped_id_is_nobody(run, what, who, told):
+    """An id that its channel cannot give is refused: "gone" would be believed of another."""
+    remember()
+    status, out, err = run(*what, *who)
+    assert (status, out) == (2, "")
+    assert told in err
+    assert err.rstrip().endswith("[COMMAND_INVALID]")
+    assert ANN not in err
+    assert people() == ["ann"]
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        ["forget", "--all"],
+        ["forget", "--key", "dietary_type"],
+        ["erase", "--yes"],
+        ["erase", "--yes", "--keep-ledger"],
+        ["erase"],
+    ],
+)
+@pytest.mark.parametrize("who", [["nobodyhere"], ["--user", ANN]])
+def test_of_a_stranger_nothing_was_held(run, what, who):
+    """Nothing is said to be gone, nobody is asked, no row is made, and a list of people goes on."""
+    remember()
+    status, out, err = run("privacy", *what, *who)
+    assert (status, err) == (0, "")
+    assert out.startswith("nothing was held of this person in the tenant local, and nothing was w")
+    assert ("--user" in out) is (who == ["nobodyhere"])
+    status, out, _ = run("privacy", *what, *who, "--json")
+    told = json.loads(out)
+    assert (status, told["outcome"], told["held"]) == (0, "nothing_held", False)
+    assert (told["complete"], told["verified"]) == (True, [])
+    assert people() == ["ann"]
+
+
+def test_a_stranger_is_shown_as_one(run):
+    """To look or to export says that nothing is held; the export is still an answer, in JSON."""
+    remember()
+    status, out, _ = run("privacy", "inspect", "nobodyhere", "--tenant", "twon")
+    assert (status, out.startswith("nothing is held of this person in the tenant twon")) == (
+        0,
+        True,
+    )
+    status, out, err = run("privacy", "export", "nobodyhere")
+    assert (status, json.loads(out)["preferences"]) == (0, {})
+    assert err.startswith("nothing is held of this person in the tenant local")
+    assert run("privacy", "export", "ann")[2] == ""
+    assert "nothing is held" not in run("privacy", "inspect", "ann")[1]
+    assert people() == ["ann"]
+
+
+def test_what_the_inbox_alone_holds_is_no_stranger(run):
+    """Somebody who asked and had nothing remembered is erased, not said to be unknown (8)."""
+
+    async def spend():
+        async with open_store("sqlite+aiosqlite:///store.db") as store:
+            await store.inbox("local").spend("ben", event_id="e", day="2026-01-01", most=9)
+
+    asyncio.run(spend())
+    assert "inbox         1 rows, 0 events not done" in run("privacy", "inspect", "ben")[1]
+    status, out, _ = run("privacy", "erase", "ben", "--yes")
+    assert (status, "inbox         gone" in out, "nothing was held" in out) == (0, True, False)
+    assert "nothing is held of this person but the tombstone" in run("privacy", "inspect", "ben")[1]
+
+
+def test_a_tombstone_is_told_from_what_is_held(run):
+    """Who was erased is known by their tombstone alone, and a second time nothing else was held."""
+    remember()
+    status, out, _ = run("privacy", "erase", "ann", "--yes", "--json")
+    assert (status, json.loads(out)["held"]) == (0, True)
+    assert "nothing is held of this person but the tombstone" in run("privacy", "inspect", "ann")[1]
+    status, out, _ = run("privacy", "erase", "ann", "--yes")
+    assert (status, out.splitlines()[0]) == (
+        0,
+        "nothing was held of this person but the tombstone",
+    )
+    assert json.loads(run("privacy", "erase", "ann", "--yes", "--json")[1])["held"] is False
+
+
+def test_who_cannot_read_can_erase(run, monkeypatch):
+    """Values that no key at hand opens are held, and are taken away all the same (8)."""
+    remember()
+    monkeypatch.setenv("LOCAL_STORE_KEYS", NEW)
+    status, out, _ = run("privacy", "erase", "ann", "--yes")
+    assert (status, "preferences   gone" in out, "nothing was held" in out) == (0, True, False)
 
 
 def test_without_the_key_nobody_is_guessed(run, monkeypatch):
     """A user's id without the key that makes pseudonyms is refused by the variable's name."""
     monkeypatch.delenv("LOCAL_PSEUDONYM_KEY")
-    status, _, err = run("privacy", "inspect", "--user", "U1")
+    status, _, err = run("privacy", "inspect", "--user", ANN)
     assert (status, "LOCAL_PSEUDONYM_KEY" in err, "SETTINGS_INVALID" in err) == (2, True, True)
 
 
