@@ -61,7 +61,7 @@ def has_own(plugin: BasePlugin, hook: str) -> bool:
     Of events that is enough: ADK's own plugins (logging, analytics, stamps on calls) look at them
     and return nothing; a contract test reads every release for that.
     """
-    if hook in vars(plugin):
-        return True
-    owner = next(one for one in type(plugin).__mro__ if hook in vars(one))
-    return not owner.__module__.startswith("google.adk.")
+    # What ADK would call, however the plugin comes by it: its class, itself, or another's.
+    called = getattr(plugin, hook)
+    called = getattr(called, "__func__", called)
+    return not str(getattr(called, "__module__", "")).startswith("google.adk.")

@@ -30,6 +30,10 @@ Tools = Mapping[str, frozenset[str] | None]
 
 Tool = Callable[..., Any] | BaseTool
 
+_BEFORE = ("on_user_message_callback", "before_run_callback", "before_agent_callback",
+           "before_model_callback")  # fmt: skip
+"""Callbacks that may give an agent or a request a tool before any model is asked."""
+
 _ADDED = ("set_model_response", "transfer_to_agent", NOTE_CONTEXT)
 """Tools that ADK and this layer add to a request."""
 
@@ -69,7 +73,7 @@ def check_names(
 
 def known_tools(app: App) -> Tools | None:
     """Return what an app's agents have; None where that is known at run time alone."""
-    if any(has_own(plugin, "before_model_callback") for plugin in app.plugins):
+    if any(has_own(plugin, hook) for plugin in app.plugins for hook in _BEFORE):
         return None
     tools: dict[str, frozenset[str] | None] = dict.fromkeys(_ADDED)
     waiting: list[object] = [app.root_agent]
@@ -79,7 +83,11 @@ def known_tools(app: App) -> Tools | None:
         if id(agent) in seen:
             continue
         seen.add(id(agent))
-        if not isinstance(agent, KNOWN_AGENTS) or getattr(agent, "before_model_callback", None):
+        if not isinstance(agent, KNOWN_AGENTS) or any(
+            getattr(agent, hook, None) for hook in _BEFORE
+        ):
+            return None
+        if isinstance(agent, LlmAgent) and _is_own(type(agent), "canonical_tools"):
             return None
         waiting += agent.sub_agents
         for tool in agent.tools if isinstance(agent, LlmAgent) else ():
@@ -91,6 +99,11 @@ def known_tools(app: App) -> Tools | None:
             taken = tools.get(name, arguments)  # agents may have tools of one name
             tools[name] = None if taken is None or arguments is None else taken | arguments
     return tools
+
+
+def _is_own(kind: type, method: str) -> bool:
+    """Tell whether a class has a method that is not ADK's."""
+    return not getattr(kind, method).__module__.startswith("google.adk.")
 
 
 def _is_fixed(tool: Tool) -> bool:
@@ -105,7 +118,9 @@ def _read(tool: Tool) -> tuple[str, frozenset[str] | None]:
     """Return a tool's name and arguments; those of a function alone are all that it takes."""
     if not isinstance(tool, BaseTool):
         tool = FunctionTool(tool)
-    if not isinstance(tool, FunctionTool):
+    if not isinstance(tool, FunctionTool) or any(
+        _is_own(type(tool), method) for method in ("run_async", "_get_declaration")
+    ):
         return tool.name, None
     parameters = inspect.signature(tool.func).parameters.values()
     if any(one.kind is one.VAR_KEYWORD for one in parameters):

@@ -13,6 +13,8 @@ from google.adk.plugins.logging_plugin import LoggingPlugin
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool as LongRunning
 from google.adk.workflow import START, Workflow
 
 from callbacks.adk.injection import Preference
@@ -83,6 +85,16 @@ def anything(**arguments: str) -> dict[str, str]:
     return arguments
 
 
+def wrapped() -> dict[str, str]:
+    """Take nothing."""
+    return {}
+
+
+def late(area: str) -> dict[str, str]:
+    """Take long."""
+    return {"area": area}
+
+
 def other(name: str) -> dict[str, str]:
     """Take one argument under another tool's name."""
     return {"name": name}
@@ -94,10 +106,14 @@ other.__name__ = "search_events"
 def test_what_an_app_has_may_be_named(store: ContextStore) -> None:
     """Tools of agents inside tools, what functions take besides, and what is added by ADK."""
     inner = agent(search_places, name="inner", description="d")
-    root = agent(AgentTool(inner), Hides(), anything, search_events, sub_agents=[])
+    root = agent(
+        AgentTool(inner), Hides(), anything, search_events, Wraps(wrapped), LongRunning(late)
+    )
     for options in (
         fills("search_places", "diet"),
         fills("hides", "unsaid"),
+        fills("wrapped", "unsaid"),
+        fills("late", "area"),
         fills("anything", "unsaid"),
         {"reducers": {"inner": first_entries, "transfer_to_agent": first_entries}},
         {"projectors": {"note_context": nothing, "search_events": nothing}},
@@ -138,6 +154,28 @@ class Changes(BasePlugin):
         return None
 
 
+class Gives(BasePlugin):
+    """A plugin that may give an agent tools."""
+
+    async def before_agent_callback(self, *, agent: Any, callback_context: Any) -> None:
+        return None
+
+
+async def picked(self: LlmAgent, ctx: Any = None) -> list[BaseTool]:
+    """Say oneself which tools an agent has."""
+    return []
+
+
+Picks: Any = type("Picks", (LlmAgent,), {"canonical_tools": picked, "__module__": __name__})
+
+
+class Wraps(FunctionTool):
+    """A tool of a function that declares, and takes, what the function does not."""
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
+        return args
+
+
 def workflow() -> Workflow:
     return Workflow(name="flow", edges=[(START, agent(search_places, name="step"))])
 
@@ -148,6 +186,9 @@ OPEN: dict[str, Callable[[], tuple[Any, list[BasePlugin]]]] = {
     "inside a tool": lambda: (agent(AgentTool(agent(Later(), name="inner"))), []),
     "a tool that adds": lambda: (agent(Adds()), []),
     "a callback": lambda: (agent(before_model_callback=lambda *_: None), []),
+    "an agent's callback": lambda: (agent(before_agent_callback=lambda *_: None), []),
+    "an agent of one's own": lambda: (Picks(name="root", model=ScriptedModel.of()), []),
+    "a plugin that gives": lambda: (agent(), [Gives(name="gives")]),
     "a plugin": lambda: (agent(), [Changes(name="changes")]),
     "a graph": lambda: (workflow(), []),
 }

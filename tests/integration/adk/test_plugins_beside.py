@@ -69,6 +69,26 @@ def test_a_callback_put_on_the_object_counts_as_one_of_its_own(store: ContextSto
         wire(store, plain)
 
 
+class Delegates(BasePlugin):
+    """A plugin that hands another one's callbacks on."""
+
+    def __init__(self, inner: BasePlugin) -> None:
+        super().__init__(name="delegates")
+        self._inner = inner
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("on_event_"):
+            return getattr(object.__getattribute__(self, "_inner"), name)
+        return object.__getattribute__(self, name)
+
+
+def test_a_callback_of_another_plugin_counts_as_one_of_its_own(store: ContextStore) -> None:
+    """What ADK would call decides, however a plugin comes by it."""
+    with pytest.raises(EventHidden, match="delegates"):
+        wire(store, Delegates(Forges()))
+    assert wire(store, Delegates(LoggingPlugin()))
+
+
 async def test_a_plugin_that_was_put_before_ours_later_stops_each_turn(
     store: ContextStore, town: Town
 ) -> None:
