@@ -9,7 +9,6 @@ import socket
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
@@ -67,6 +66,9 @@ def serve(host: str, port: int, workers: int | None, processing: str | None) -> 
     settings = load_settings({name: value for name, value in given.items() if value is not None})
     _ready_to_serve(settings)
     port = _free(host, port)
+    # uvicorn says what stopped an application in words that the log has no place for, and its
+    # processes say nothing at all: so the store is opened once before, and migrated.
+    asyncio.run(_opened(settings))
     shown = f"[{host}]" if ":" in host else host
     click.echo(f"Serving http://{shown}:{port}/callback; /readyz says when it can work.")
     # Each process reads the settings anew, from its environment.
@@ -233,9 +235,10 @@ def _ready_to_serve(settings: Settings) -> None:
         click.UsageError: What the extra brings is not installed.
         SettingsError: A setting that LINE needs is not set.
     """
-    if any(find_spec(name) is None for name in ("linebot", "fastapi", "uvicorn")):
-        raise click.UsageError("This needs the extra: pip install 'local-agent[line]'.")
-    from local_agent import logs  # noqa: PLC0415 - see the module of the command
+    from local_agent import extras, logs  # noqa: PLC0415 - see the module of the command
+
+    if extras.missing_line():
+        raise click.UsageError(f"This needs an extra: {extras.install('line')}.")
     from local_agent.settings import check_line  # noqa: PLC0415 - imports pydantic
 
     check_line(settings)
@@ -253,6 +256,20 @@ def _free(host: str, port: int) -> int:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family) as tried:
         return int(tried.getsockname()[1])
+
+
+async def _opened(settings: Settings) -> None:
+    """Open the store and close it.
+
+    Raises:
+        StoreError: It cannot be opened.
+    """
+    from local_agent.keyfile import store_keys  # noqa: PLC0415 - see the module of the command
+    from stores.open import open_store  # noqa: PLC0415 - imports SQLAlchemy
+
+    url = settings.database_url.get_secret_value()
+    async with open_store(url, store_keys=store_keys(settings)):
+        pass
 
 
 async def _work(settings: Settings) -> None:
