@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from google.adk.agents.llm_agent import LlmAgent
@@ -24,6 +23,7 @@ from callbacks.adk.beside import has_own
 from callbacks.adk.injection import Preference
 from callbacks.adk.noting import NOTE_CONTEXT
 from callbacks.adk.tree import KNOWN_AGENTS, WiringRefused
+from callbacks.context.nearest import nearest
 
 Tools = Mapping[str, frozenset[str] | None]
 """Tool name -> its arguments; None where it may take any."""
@@ -131,11 +131,6 @@ def _read(tool: Tool) -> tuple[str, frozenset[str] | None]:
 def _unknown(named: Iterable[tuple[str, str, str | None]], tools: Tools) -> Iterator[str]:
     for option, tool, argument in named:
         if tool not in tools:
-            yield f"{option}: {tool}{_nearest(tool, tools)}"
+            yield f"{option}: {tool}{nearest(tool, tools)}"
         elif argument is not None and (known := tools[tool]) is not None and argument not in known:
-            yield f"{option}: {tool}({argument}){_nearest(argument, known)}"
-
-
-def _nearest(name: str, names: Iterable[str]) -> str:
-    near = get_close_matches(name, sorted(names), n=1)
-    return f" (nearest: {near[0]})" if near else ""
+            yield f"{option}: {tool}({argument}){nearest(argument, known)}"
