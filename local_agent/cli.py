@@ -103,7 +103,7 @@ def demo(out: Path) -> None:
     from local_agent import logs  # noqa: PLC0415 - see the module's docstring
     from local_agent.demo.run import run_demo  # noqa: PLC0415 - imports ADK
 
-    logs.set_up("WARNING")
+    logs.set_up("ERROR")  # it has turns refused on purpose, and checks them itself
     if not run_demo(out, say=click.echo):
         raise click.exceptions.Exit(FAILED)
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
@@ -158,20 +158,25 @@ def listing(*, state: str, most: int, as_json: bool) -> None:
     Example:
       local-agent inbox list --state unknown
     """  # noqa: D301 - click reads this escape
-    from local_agent.table import aligned  # noqa: PLC0415 - see the module of the command
+    from local_agent.logs import reference  # noqa: PLC0415 - see the module of the command
+    from local_agent.table import aligned  # noqa: PLC0415 - as above
     from stores.inbox import State  # noqa: PLC0415 - imports pydantic
 
     letters = _ask(lambda inbox: inbox.letters(State(state), most=most))
     if as_json:
-        rows = [letter.model_dump(mode="json", exclude={"chat"}) for letter in letters]
+        rows = [
+            {"ref": reference(letter.event_id), **letter.model_dump(mode="json", exclude={"chat"})}
+            for letter in letters
+        ]
         click.echo(json.dumps(rows, indent=2))
         return
     if not letters:
         click.echo(f"No event is {state}.")
         return
-    table = [("EVENT", "ATTEMPTS", "CODE", "ARRIVED", "CHANGED")]
+    table = [("REF", "EVENT", "ATTEMPTS", "CODE", "ARRIVED", "CHANGED")]
     table += [
         (
+            reference(letter.event_id),
             letter.event_id,
             str(letter.attempts),
             letter.error_code or "-",
@@ -180,22 +185,36 @@ def listing(*, state: str, most: int, as_json: bool) -> None:
         )
         for letter in letters
     ]
-    for line in aligned(table, numbers=[1]):
+    for line in aligned(table, numbers=[2]):
         click.echo(line)
 
 
 @inbox.command("retry")
 @click.argument("event_id", metavar="ID")
 def retry(event_id: str) -> None:
-    """Let a dead event wait again, as if it had never failed.
+    """Let a dead event wait again, as if it had never failed; ID is its own or its ref in the log.
 
     \b
     Example:
       local-agent inbox retry 01HXYZ
     """  # noqa: D301 - click reads this escape
-    if not _ask(lambda inbox: inbox.requeue(event_id, now_ms=_now())):
+    from local_agent.logs import reference  # noqa: PLC0415 - see the module of the command
+    from stores.inbox import State  # noqa: PLC0415 - imports pydantic
+
+    async def again(inbox: Inbox) -> bool:
+        if await inbox.requeue(event_id, now_ms=_now()):
+            return True
+        dead = await inbox.letters(State.DEAD, most=RETRIED_FROM)
+        meant = [one.event_id for one in dead if reference(one.event_id) == event_id]
+        return len(meant) == 1 and await inbox.requeue(meant[0], now_ms=_now())
+
+    if not _ask(again):
         raise NotDead
     click.echo("It waits for a worker.")
+
+
+RETRIED_FROM: Final = 10_000
+"""Among how many dead events a ref is looked for."""
 
 
 class NotDead(Exception):
@@ -204,7 +223,7 @@ class NotDead(Exception):
     error_code = "EVENT_NOT_DEAD"
 
     def __init__(self) -> None:
-        super().__init__("No dead event has this id.")
+        super().__init__("No dead event has this id or ref.")
 
 
 def _ready_to_serve(settings: Settings) -> None:

@@ -14,6 +14,7 @@ import pytest
 from benchmarks.line.processes import SECRET, TOKEN, Process, environment, free_port
 from local_agent.line.peer import LinePeer
 from local_agent.line.peer_events import line_id
+from local_agent.logs import reference
 from stores.inbox import Arrival, State
 from stores.open import open_store
 from tests.support import postgres
@@ -203,9 +204,14 @@ def test_the_inbox_is_looked_after(tmp_path):
     assert (row["event_id"], row["attempts"], row["state"]) == ("01HDEAD", 1, "dead")
     assert "chat" not in row
     assert "我的秘密" not in listed.stdout
-    assert run(env, "inbox", "retry", "01HDEAD").returncode == 0
+    assert row["ref"] == reference("01HDEAD")
+    assert listed.stdout.splitlines()[1].startswith(row["ref"])
+    assert run(env, "inbox", "retry", row["ref"]).returncode == 0
     again = run(env, "inbox", "retry", "01HDEAD")
-    assert (again.returncode, again.stderr) == (2, "No dead event has this id. [EVENT_NOT_DEAD]\n")
+    assert (again.returncode, again.stderr) == (
+        2,
+        "No dead event has this id or ref. [EVENT_NOT_DEAD]\n",
+    )
     assert ["waiting", "1"] in [
         line.split() for line in run(env, "inbox", "counts").stdout.splitlines()
     ]
