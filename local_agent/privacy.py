@@ -283,8 +283,9 @@ def erase(*, as_json: bool, keep_ledger: bool, yes: bool, **who: str | None) -> 
 def rotate(*, tenant: str | None, as_json: bool) -> None:
     """Wrap every data key of a tenant by the newest key of LOCAL_STORE_KEYS.
 
-    Put the new key first and keep the old ones; after this has said that none is lost, the old
-    ones can be destroyed, and with them what backups still hold.
+    Put the new key first, keep the old ones, and restart every process with both before this: one
+    that has the old key alone can read nothing afterwards. After this has said that none is lost,
+    the old ones can be destroyed, and with them what backups still hold.
 
     \b
     Example:

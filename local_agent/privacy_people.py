@@ -33,10 +33,9 @@ def checked_id(channel: str, user: str) -> None:
     from local_agent.line.names import GROUP_PERSON, PERSON  # noqa: PLC0415 - imports pydantic
 
     if channel not in {PERSON, GROUP_PERSON}:
-        near = nearest(channel.strip().lower(), (PERSON, GROUP_PERSON))
-        meant = f" Did you mean {near}?" if near else ""
+        meant = nearest(channel.strip().lower(), (PERSON, GROUP_PERSON))
         raise click.UsageError(
-            f"There is no channel {channel}.{meant} There are {PERSON} and {GROUP_PERSON}."
+            f"There is no channel {channel}{meant}; there are {PERSON} and {GROUP_PERSON}."
         )
     if channel == GROUP_PERSON:
         if not re.fullmatch(f"[CR][0-9a-f]{{32}}/{_USER}", user):

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 
 class StoreError(Exception):
-    """Base of everything a store raises; a traceback shows its code in a note.
+    """Base of everything a store raises.
 
     Attributes:
         error_code: Stable code of the condition; one code a class.
@@ -23,8 +23,8 @@ class StoreError(Exception):
     def __init__(self, sentence: str | None = None, /, **numbers: int | str) -> None:
         """Build the error with its own sentence, or with the one of its class."""
         super().__init__(sentence or self.sentence)
-        self.add_note(f"[{self.error_code}] (docs/codes.md)")
         self.numbers: dict[str, int | str] = numbers
+        self.add_note(f"error_code: {self.error_code}")  # a traceback prints it, `str` does not
 
 
 class StoreUnavailable(StoreError):

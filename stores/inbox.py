@@ -109,9 +109,14 @@ class Arrival(Record):
 
 
 class HeldPlan(Record):
-    """An answer that could not be pushed; it goes with the chat's next reply."""
+    """An answer that could not be pushed; it goes with the chat's next reply.
+
+    Attributes:
+        person: Whom it answers; None for nobody known.
+    """
 
     event_id: EventId
+    person: Annotated[Named, Field(max_length=256)] | None = None
     plan: Body = Field(repr=False)
 
 

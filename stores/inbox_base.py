@@ -95,7 +95,7 @@ class Taken:
     plan: bytes | None
     retry_key: str | None
     attempts: int
-    held: tuple[tuple[str, bytes], ...]
+    held: tuple[tuple[str, str | None, bytes], ...]
     fence: int
 
 
@@ -156,7 +156,7 @@ class InboxBase:
         """
         closed = self._told(one, worker, body=b"", plan=None, held=())
         if one.state == State.SENDING and (one.retry_key is None or one.plan is None):
-            rode = () if one.retry_key else tuple(event_id for event_id, _ in one.held)
+            rode = () if one.retry_key else tuple(event_id for event_id, *_ in one.held)
             await self._finish(closed, Ended(State.UNKNOWN, error_code, (), rode), now_ms)
             return
         await self._release(closed, now_ms, now_ms, error_code, dead=True)
@@ -427,8 +427,8 @@ class InboxBase:
             body=self._open(one.event_id, "body", one.body),
             plan=None if one.plan is None else self._open(one.event_id, "plan", one.plan),
             held=tuple(
-                HeldPlan(event_id=event_id, plan=self._open(event_id, "plan", plan))
-                for event_id, plan in one.held
+                HeldPlan(event_id=event_id, person=person, plan=self._open(event_id, "plan", plan))
+                for event_id, person, plan in one.held
                 if self._opens(plan)
             ),
         )

@@ -14,7 +14,6 @@ from google.adk.agents.invocation_context import InvocationContext
 
 from callbacks.adk.refusal import Refusal
 from callbacks.adk.report import TurnReport
-from callbacks.adk.tree import WiringRefused
 from callbacks.adk.turn import OpenTurns, Turn
 from callbacks.context.errors import SchemaChanged, UnsupportedContext
 from callbacks.context.finder import MessageFinder
@@ -36,9 +35,6 @@ EVENT_ID_METADATA = "event_id"
 """Key in `RunConfig.custom_metadata` under which a channel names the event it delivers."""
 
 OwnerOf = Callable[[InvocationContext], Owner | None]
-
-MOST_TOLD = 64
-"""Sentences about a wrong wiring that one plugin logs; tools of a toolset may have any names."""
 
 _outer: ContextVar[Turn | None] = ContextVar("local_agent_outer_turn", default=None)
 
@@ -78,7 +74,6 @@ class TurnKeeper:
         on_report: Callable[[TurnReport], None] | None,
         finder: MessageFinder | None = None,
         today: Callable[[], date] | None = None,
-        plugin: str = "",
     ) -> None:
         """Keep turns in `store`; see ContextBudgetPlugin for the arguments."""
         self._store = store
@@ -90,8 +85,6 @@ class TurnKeeper:
         self._on_report = on_report
         self._finder = finder
         self._today = today
-        self._plugin = plugin
-        self._told: set[str] = set()
         self._turns = OpenTurns()
         self._latest = 0
 
@@ -122,6 +115,13 @@ class TurnKeeper:
     def leave_tool(self, turn: Turn | None) -> None:
         """Undo `enter_tool`."""
         _outer.set(turn.outer if turn is not None else None)
+
+    def outer(self) -> Turn | None:
+        """Return the turn whose tool starts the run that begins here; None for a person's own."""
+        outer = _outer.get()
+        if outer is not None and self._turns.get(outer.report.invocation_id) is not outer:
+            return None  # left over from a turn of another plugin, or from one that has ended
+        return outer
 
     def check(self, turn: Turn, noted: Projection) -> Projection:
         """Return a projection as the schema admits it, whoever made it (invariant 5).
@@ -201,25 +201,11 @@ class TurnKeeper:
     def close(self, context: InvocationContext) -> None:
         """Close this invocation's turn and hand out its report."""
         turn = self._turns.close(context.invocation_id)
-        if turn is not None and turn.refusal is not None:
-            self._tell(turn.refusal)
         if turn is not None and turn.outer is None and self._on_report is not None:
             try:
                 self._on_report(turn.report)
             except Exception as error:  # noqa: BLE001 - a report holds values, and so may its error
                 logger.error("event=report_failed error_type=%s", type(error).__name__)  # noqa: TRY400 - no traceback
-
-    def _tell(self, refusal: Refusal) -> None:
-        """Tell a developer what is wrong with the wiring, once: each turn meets it again."""
-        told = refusal.told
-        if told and told not in self._told and len(self._told) < MOST_TOLD:
-            self._told.add(told)
-            logger.error(
-                "event=wiring_refused error_code=%s plugin=%s told=%s",
-                refusal.code,
-                self._plugin,
-                told,
-            )
 
     def _now(self) -> int:
         """Return the time, which does not step back by less than a window's life.
@@ -233,9 +219,7 @@ class TurnKeeper:
         return self._latest
 
     async def _snapshot(self, context: InvocationContext) -> Turn:
-        outer = _outer.get()
-        if outer is not None and self._turns.get(outer.report.invocation_id) is not outer:
-            outer = None  # left over from a turn of another plugin, or from one that has ended
+        outer = self.outer()
         owner = outer.owner if outer is not None else self._owner(context)
         turn = Turn(report=_report(context), owner=owner, outer=outer)
         if outer is not None:
@@ -279,13 +263,8 @@ class TurnKeeper:
 
 
 def failed(error: BaseException) -> Refusal:
-    """Turn any failure into a refusal; an unforeseen one is logged by its type alone.
-
-    Of a wiring that is refused it keeps the sentence: names of tools and plugins, nobody's data.
-    """
+    """Turn any failure into a refusal; an unforeseen one is logged by its type alone."""
     refusal = Refusal.of(error)
-    if isinstance(error, WiringRefused):
-        return replace(refusal, told=str(error))
     if refusal.code == "INTERNAL_ERROR":
         # The text or a traceback may quote a conversation or a value.
         logger.error("event=internal_error error_type=%s", type(error).__name__)

@@ -8,7 +8,6 @@ code that may add tools to a request, makes them known at run time alone.
 from __future__ import annotations
 
 import inspect
-import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,13 +22,21 @@ from google.adk.workflow import BaseNode
 from callbacks.adk.beside import has_own
 from callbacks.adk.injection import Preference
 from callbacks.adk.noting import NOTE_CONTEXT
+from callbacks.adk.toolgate import GatedTool
 from callbacks.adk.tree import KNOWN_AGENTS, WiringRefused
 from callbacks.context.nearest import nearest
 
 Tools = Mapping[str, frozenset[str] | None]
 """Tool name -> its arguments; None where it may take any."""
 
+Named = tuple[str, str, str | None]
+"""The option that names it, a tool, and an argument of it or None."""
+
 Tool = Callable[..., Any] | BaseTool
+
+_BEFORE = ("on_user_message_callback", "before_run_callback", "before_agent_callback",
+           "before_model_callback")  # fmt: skip
+"""Callbacks that may give an agent or a request a tool before any model is asked."""
 
 _ADDED = ("set_model_response", "transfer_to_agent", NOTE_CONTEXT)
 """Tools that ADK and this layer add to a request."""
@@ -42,57 +49,43 @@ class UnknownName(WiringRefused):
     sentence = "These name a tool or an argument that the app does not have."
 
 
-class Names:
-    """The tools and arguments that a plugin's options name."""
+def names_in(
+    preferences: Sequence[Preference],
+    by_tool: Mapping[str, Collection[str]],
+    unchecked: Collection[str],
+) -> list[Named]:
+    """Return what an app's options name.
 
-    def __init__(
-        self, preferences: Sequence[Preference], by_tool: Mapping[str, Collection[str]]
-    ) -> None:
-        """Take what is named.
+    Args:
+        preferences: What fills arguments.
+        by_tool: Option -> the tools that it names.
+        unchecked: Tools for which their author answers.
+    """
+    named: list[Named]
+    named = [(option, tool, None) for option, names in by_tool.items() for tool in sorted(names)]
+    named += [(f"preference {p.key}", *pair) for p in preferences for pair in p.fills.items()]
+    return [one for one in named if one[1] not in unchecked]
 
-        Args:
-            preferences: What fills arguments.
-            by_tool: Option -> the tools that it names.
-        """
-        named: list[tuple[str, str, str | None]]
-        named = [(option, tool, None) for option, names in by_tool.items() for tool in names]
-        named += [(f"preference {p.key}", *pair) for p in preferences for pair in p.fills.items()]
-        self._named = named
-        self._known: weakref.WeakValueDictionary[int, object] = weakref.WeakValueDictionary()
 
-    def check(self, root: object, plugins: Iterable[BasePlugin]) -> None:
-        """Look for every name, where all tools are known.
+def check_names(named: Iterable[Named], root: object, plugins: Iterable[BasePlugin]) -> None:
+    """Look for every tool and argument that is named, where all tools are known.
 
-        Args:
-            root: The app's root agent.
-            plugins: The app's plugins, without ours.
+    Args:
+        named: What options name.
+        root: The app's root agent.
+        plugins: The app's plugins, without ours.
 
-        Raises:
-            UnknownName: One is not there; it is named, with the nearest that is.
-        """
-        tools = known_tools(root, plugins)
-        if tools is not None and (unknown := sorted(_unknown(self._named, tools))):
-            raise UnknownName(unknown)
-
-    def check_once(self, root: object, plugins: Iterable[BasePlugin]) -> None:
-        """Look for every name when the first run of a tree begins; that costs nothing after it.
-
-        Raises:
-            UnknownName: As for `check`, at each run until the tree is another.
-        """
-        if root is not None and self._known.get(id(root)) is not root:
-            self.check(root, plugins)
-            self._known[id(root)] = root
+    Raises:
+        UnknownName: One is not there; it is named, with the nearest that is.
+    """
+    tools = known_tools(root, plugins)
+    if tools is not None and (unknown := list(_unknown(named, tools))):
+        raise UnknownName(unknown)
 
 
 def known_tools(root: object, plugins: Iterable[BasePlugin]) -> Tools | None:
-    """Return what an app's agents have; None where that is known at run time alone.
-
-    Args:
-        root: The app's root agent.
-        plugins: The app's plugins, without ours.
-    """
-    if any(has_own(plugin, "before_model_callback") for plugin in plugins):
+    """Return what an app's agents have; None where that is known at run time alone."""
+    if any(has_own(plugin, hook) for plugin in plugins for hook in _BEFORE):
         return None
     tools: dict[str, frozenset[str] | None] = dict.fromkeys(_ADDED)
     waiting: list[object] = [root]
@@ -102,7 +95,11 @@ def known_tools(root: object, plugins: Iterable[BasePlugin]) -> Tools | None:
         if id(agent) in seen:
             continue
         seen.add(id(agent))
-        if not isinstance(agent, KNOWN_AGENTS) or getattr(agent, "before_model_callback", None):
+        if not isinstance(agent, KNOWN_AGENTS) or any(
+            getattr(agent, hook, None) for hook in _BEFORE
+        ):
+            return None
+        if isinstance(agent, LlmAgent) and _is_own(type(agent), "canonical_tools"):
             return None
         waiting += agent.sub_agents
         for tool in agent.tools if isinstance(agent, LlmAgent) else ():
@@ -114,6 +111,11 @@ def known_tools(root: object, plugins: Iterable[BasePlugin]) -> Tools | None:
             taken = tools.get(name, arguments)  # agents may have tools of one name
             tools[name] = None if taken is None or arguments is None else taken | arguments
     return tools
+
+
+def _is_own(kind: type, method: str) -> bool:
+    """Tell whether a class has a method that is not ADK's."""
+    return not getattr(kind, method).__module__.startswith("google.adk.")
 
 
 def _is_fixed(tool: Tool) -> bool:
@@ -128,25 +130,21 @@ def _read(tool: Tool) -> tuple[str, frozenset[str] | None]:
     """Return a tool's name and arguments; those of a function alone are all that it takes."""
     if not isinstance(tool, BaseTool):
         tool = FunctionTool(tool)
-    if not isinstance(tool, FunctionTool):
+    # A tool that ran in another app of its author's stands behind the gate, in a class of ours.
+    kind = next(one for one in type(tool).__mro__ if not issubclass(one, GatedTool))
+    if not isinstance(tool, FunctionTool) or any(
+        _is_own(kind, method) for method in ("run_async", "_get_declaration")
+    ):
         return tool.name, None
-    try:
-        parameters = inspect.signature(tool.func).parameters.values()
-    except (TypeError, ValueError):  # made in C, and says nothing of its arguments
-        return tool.name, None
+    parameters = inspect.signature(tool.func).parameters.values()
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
         return tool.name, None
     return tool.name, frozenset(one.name for one in parameters)
 
 
-def _unknown(named: Iterable[tuple[str, str, str | None]], tools: Tools) -> Iterator[str]:
+def _unknown(named: Iterable[Named], tools: Tools) -> Iterator[str]:
     for option, tool, argument in named:
         if tool not in tools:
-            yield f"{option}: {tool}{_nearest(tool, tools)}"
+            yield f"{option}: {tool}{nearest(tool, tools)}"
         elif argument is not None and (known := tools[tool]) is not None and argument not in known:
-            yield f"{option}: {tool}({argument}){_nearest(argument, known)}"
-
-
-def _nearest(name: str, names: Iterable[str]) -> str:
-    near = nearest(name, names)
-    return f" (nearest: {near})" if near else ""
+            yield f"{option}: {tool}({argument}){nearest(argument, known)}"

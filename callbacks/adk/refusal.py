@@ -10,8 +10,8 @@ from google.adk.events.event import Event
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-_NOT_SET_UP = "This app is set up in a way that allows no answer, so the turn was stopped."
-"""Why is its developer's business: the log says that (callbacks.adk.keeper)."""
+_NOT_SET_UP = "This app is not set up correctly, so nothing was sent."
+"""Its author finds in the log what is wrong; nobody else could mend it."""
 
 SENTENCES: Mapping[str, str] = {
     "CURRENT_AND_RULES_EXCEED_INPUT_BUDGET": (
@@ -26,10 +26,16 @@ SENTENCES: Mapping[str, str] = {
         "The past of this conversation could not be told from the present, so it was not sent."
     ),
     "LIVE_NOT_SUPPORTED": "Live sessions cannot be measured before they are sent; use run_async.",
-    "MODEL_NOT_GATED": _NOT_SET_UP,
-    "TOOL_NOT_GATED": _NOT_SET_UP,
-    "PREFERENCE_IN_PROMPT": _NOT_SET_UP,
-    "RAW_PAST_KEPT": _NOT_SET_UP,
+    "MODEL_NOT_GATED": (
+        "An agent of this app calls a model that cannot be measured, so the turn was not run."
+    ),
+    "TOOL_NOT_GATED": (
+        "A tool of this app cannot be run behind the gate, so the turn was stopped."
+    ),
+    "PREFERENCE_IN_PROMPT": (
+        "A remembered preference would have stood in a prompt, so the turn was stopped."
+    ),
+    "RAW_PAST_KEPT": ("This app brings past sentences into requests, so the turn was not run."),
     "EVENT_HIDDEN": _NOT_SET_UP,
     "TOOL_UNKNOWN": _NOT_SET_UP,
     "ANSWER_WITHOUT_CALL": "That request is no longer waiting for an answer; please ask anew.",
@@ -80,12 +86,10 @@ class Refusal:
     Attributes:
         code: One of the codes listed in docs/codes.md.
         numbers: Counts beside the code (units, limit, unit); never content of a conversation.
-        told: What the app's developer is told in the log; empty where the code says all.
     """
 
     code: str
     numbers: Mapping[str, int | str] = field(default_factory=dict)
-    told: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, error: BaseException) -> Refusal:

@@ -54,11 +54,10 @@ class WiringRefused(ContextError, ValueError):
     The names are those of its agents and tools, its author's own words.
     """
 
-    def __init__(self, names: Collection[str], advice: str = "") -> None:
-        """Name what stands in the way, and say what to do."""
+    def __init__(self, names: Collection[str]) -> None:
+        """Name what stands in the way."""
         listed = ", ".join(names)
-        message = f"{self.sentence.removesuffix('.')}: {listed}."
-        super().__init__(f"{message} {advice}" if advice else message)
+        super().__init__(f"{self.sentence.removesuffix('.')}: {listed}.")
         self.numbers = {"names": listed}
 
 

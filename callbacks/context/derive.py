@@ -114,13 +114,18 @@ def derive(
         filled: (tool, parameter) that a remembered preference may fill; never a slot.
 
     Raises:
-        InvalidSchema: `private` or `public` names a parameter that no tool has (the nearest that
-            there is stands beside it), or one of them names what the other does.
+        InvalidSchema: `private` or `public` names a parameter that no tool has, or both name one.
     """
     left_out: list[LeftOut] = []
     tools = list(_tools(agent, left_out))
     known = {p.name for tool in tools for p in tool.parameters}
-    _check_named(private, public, known)
+    _check_named("private", private, known)
+    _check_named("public", public, known)
+    if both := sorted({*private} & {*public}):
+        listed = ", ".join(both)
+        raise InvalidSchema(
+            f"private and public both name these: {listed}.", numbers={"name": listed}
+        )
     results = {field_name: tool.name for tool in tools for field_name in _fields(tool.returns)}
     found: dict[str, dict[str, Slot]] = {}
     for tool in tools:
@@ -138,19 +143,14 @@ def derive(
     return Derivation(topics, slots, fields, tuple(left_out))
 
 
-def _check_named(private: Collection[str], public: Collection[str], known: Collection[str]) -> None:
-    """Refuse names that are no parameter's: a misspelt one would let a private value in."""
-    for name in sorted({*private, *public}):
-        if name not in known:
-            option = "private" if name in private else "public"
-            numbers = {"name": name}
-            if near := nearest(name, known):
-                numbers["nearest"] = near
-            raise InvalidSchema(f"No tool has a parameter that `{option}` names.", numbers=numbers)
-        if name in private and name in public:
-            raise InvalidSchema(
-                "A parameter is named both private and public.", numbers={"name": name}
-            )
+def _check_named(option: str, names: Collection[str], known: Collection[str]) -> None:
+    """Refuse a name that no tool's parameter has: misspelt, it would let a private value in."""
+    if unknown := sorted({*names} - {*known}):
+        listed = ", ".join(f"{name}{nearest(name, known)}" for name in unknown)
+        raise InvalidSchema(
+            f"{option} names a parameter that no tool has: {listed}.",
+            numbers={"name": ", ".join(unknown)},
+        )
 
 
 def _named(

@@ -9,9 +9,8 @@ from callbacks.context.trace import Block
 class ContextError(Exception):
     """A request or a piece of context is refused.
 
-    The message is one sentence without content, so that it may be shown and logged as it is. A
-    traceback shows the code below it, as a note: in the message it would stand twice wherever
-    sentence and code are shown side by side.
+    The message is one sentence without content, so that it may be shown and logged as it is. The
+    code is a note beside it: a traceback prints that, and `str` does not.
 
     Attributes:
         error_code: The machine-readable code.
@@ -30,9 +29,9 @@ class ContextError(Exception):
         blocks: tuple[Block, ...] = (),
     ) -> None:
         super().__init__(message or self.sentence)
-        self.add_note(f"[{self.error_code}] (docs/codes.md)")
         self.numbers: dict[str, int | str] = dict(numbers or {})
         self.blocks = blocks
+        self.add_note(f"error_code: {self.error_code}")
 
 
 class InvalidSchema(ContextError, ValueError):

@@ -1,4 +1,4 @@
-"""The name that somebody may have meant."""
+"""The nearest of the names that there are to one that there is not: what a misspelling meant."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from difflib import get_close_matches
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return the one of some names that is most like a misspelt one; empty where none is near."""
+    """Return ` (nearest: …)`, to be put behind a name; empty where no name is like it."""
     near = get_close_matches(name, sorted(names), n=1)
-    return near[0] if near else ""
+    return f" (nearest: {near[0]})" if near else ""

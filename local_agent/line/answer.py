@@ -36,7 +36,12 @@ def plan_of(reply: Reply, *, asked: str = "") -> Plan:
         messages = [*text_messages(reply.text, MOST_MESSAGES - len(cards)), *cards]
     if any(part.help_reason not in {None, "which_area"} for part in shown):
         messages[-1] = flex.with_quick_replies(messages[-1], flex.help_actions())
-    return Plan(messages=tuple(messages), personal=is_personal(reply), revision=reply.revision)
+    return Plan(
+        messages=tuple(messages),
+        personal=is_personal(reply),
+        revision=reply.revision,
+        refused=reply.error_code is not None and not reply.shown,
+    )
 
 
 def said(text: str, *, help_below: bool = False) -> Plan:

@@ -19,7 +19,6 @@ from linebot.v3.messaging import (
     AsyncApiClient,
     AsyncMessagingApi,
     Configuration,
-    ShowLoadingAnimationRequest,
 )
 from pydantic import SecretStr
 
@@ -33,6 +32,9 @@ LOADING_SECONDS: Final = 20
 
 _TOKEN_SPENT = "invalid reply token"  # noqa: S105 - LINE's words
 _QUOTA = "monthly limit"
+_AS_BYTES: Final = {str(status): "bytearray" for status in range(200, 300)}
+"""What the SDK is to make of an accepted answer: nothing, as its bytes may be any."""
+
 _NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
 
 
@@ -81,7 +83,7 @@ class LineClient:
             messages: One to five message objects in LINE's JSON form.
         """
         body = {"replyToken": token, "messages": list(messages)}
-        return await self._post("/v2/bot/message/reply", body, "ReplyMessageResponse")
+        return await self._post("/v2/bot/message/reply", body)
 
     async def push(self, to: str, messages: Sequence[dict[str, Any]], *, retry_key: str) -> Outcome:
         """Send unasked; the same key again sends nothing a second time, for a day.
@@ -93,15 +95,12 @@ class LineClient:
         """
         body = {"to": to, "messages": list(messages)}
         key = {"X-Line-Retry-Key": retry_key}
-        return await self._post("/v2/bot/message/push", body, "PushMessageResponse", key)
+        return await self._post("/v2/bot/message/push", body, key)
 
     async def loading(self, chat_id: str, seconds: int = LOADING_SECONDS) -> Outcome:
         """Show the loading animation in a one-to-one chat."""
-        request = ShowLoadingAnimationRequest(chatId=chat_id, loadingSeconds=seconds)
-        api = AsyncMessagingApi(self._sdk())
-        return await self._send(
-            lambda: api.show_loading_animation(request, _request_timeout=self._timeout)
-        )
+        body = {"chatId": chat_id, "loadingSeconds": seconds}
+        return await self._post("/v2/bot/chat/loading/start", body)
 
     async def bot_info(self) -> BotInfo | Outcome:
         """Ask whose token this is; an Outcome says why LINE did not tell."""
@@ -125,12 +124,14 @@ class LineClient:
     def _sdk(self) -> AsyncApiClient:
         if self._client is None:  # needs a running loop, so not in __init__
             self._client = AsyncApiClient(self._configuration)
+            rest = self._client.rest_client
+            rest.pool_manager = _Straight(rest.pool_manager)
         return self._client
 
     async def _post(
-        self, path: str, body: dict[str, Any], answer: str, headers: dict[str, str] | None = None
+        self, path: str, body: dict[str, Any], headers: dict[str, str] | None = None
     ) -> Outcome:
-        """Post through the SDK's client, which adds the token and reads answers and errors."""
+        """Post through the SDK's client, which adds the token and reads errors."""
         try:
             json.dumps(body)
         except (TypeError, ValueError, RecursionError):  # told from an answer that cannot be read
@@ -145,7 +146,7 @@ class LineClient:
                     **(headers or {}),
                 },
                 body=body,
-                response_types_map={"200": answer, "400": "ErrorResponse", "429": "ErrorResponse"},
+                response_types_map=_AS_BYTES,
                 auth_settings=["Bearer"],
                 _return_http_data_only=True,
                 _request_timeout=self._timeout,
@@ -153,23 +154,36 @@ class LineClient:
         )
 
     async def _send(self, ask: Callable[[], Awaitable[Any]]) -> Outcome:
+        """Ask, and say what came of it: accepted is what a 2xx was read of, and nothing else."""
         try:
             answer = await ask()
         except ApiException as error:
             return _refusal(error)
-        except _NEVER_SENT:
+        except (*_NEVER_SENT, RecursionError):
             return Outcome(Verdict.UNREACHABLE)
         except (aiohttp.ClientError, TimeoutError, OSError):
             return Outcome(Verdict.UNSURE)
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             if isinstance(error.__context__, ApiException):  # an error's body that is no UTF-8
                 return _refusal(error.__context__)
-            # Only a 2xx is read, so LINE has accepted; its answer has a form the SDK does not know.
-            return Outcome(Verdict.ACCEPTED)
-        sent = getattr(answer, "sent_messages", None) or ()
-        return Outcome(
-            Verdict.ACCEPTED, status=200, message_ids=tuple(message.id for message in sent)
-        )
+            # A host or a header that cannot be written down stops a request before it leaves.
+            never = isinstance(error, UnicodeError)
+            return Outcome(Verdict.UNREACHABLE if never else Verdict.UNSURE)
+        ids = tuple(_sent_ids(_body(answer)))
+        return Outcome(Verdict.ACCEPTED, status=200, message_ids=ids)
+
+
+class _Straight:
+    """An HTTP session that follows no redirect: what people are told goes to LINE or nowhere."""
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+
+    async def request(self, **options: Any) -> aiohttp.ClientResponse:
+        return await self._session.request(**options, allow_redirects=False)
+
+    async def close(self) -> None:
+        await self._session.close()
 
 
 def _refusal(error: ApiException) -> Outcome:
@@ -202,7 +216,7 @@ def _verdict(status: int, words: str) -> Verdict:
 def _body(text: object) -> dict[str, Any]:
     try:
         body = json.loads(text) if isinstance(text, str | bytes) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     return body if isinstance(body, dict) else {}
 

@@ -161,12 +161,13 @@ class Conversation:
             text,
             event_id=incoming.event_id,
             said_at_ms=incoming.said_at_ms,
+            channel=CHANNEL,
         )
         if incoming.source != "user" and (
             reply.card is not None or any(part.about_memory for part in reply.shown)
         ):
             # Others read along: nothing of what is remembered, and no card for them to press.
-            return said(words.PRIVATE_ONLY)
+            return said(words.PRIVATE_ONLY).model_copy(update={"refused": True})
         return plan_of(reply, asked=text)
 
     async def _may_ask(self, incoming: Incoming) -> bool:

@@ -14,15 +14,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from pydantic import ValidationError
-
 from local_agent.line import words
 from local_agent.line.answer import said
+from local_agent.line.departure import messages_of, riders
 from local_agent.line.flex import Json, text
 from local_agent.line.incoming import Incoming
 from local_agent.line.outcome import Outcome, Verdict
 from local_agent.line.plan import MOST_MESSAGES, Plan
 from local_agent.line.reading import DUMMY_TOKENS
+from stores.errors import PreferenceChanged
 from stores.inbox import HeldPlan, State
 
 logger = logging.getLogger("local_agent.line.delivery")
@@ -36,8 +36,10 @@ from when it was first used (LINE, "Retry failed API requests"); the rest is for
 
 _KEY_SPACE: Final = uuid.UUID("5f0c1d3a-4d8e-5b86-9d55-0b6a6a5f0b7e")
 
-Mark = Callable[[str | None], Awaitable[None]]
-"""Notes durably that a request is about to leave, under this retry key or none."""
+Mark = Callable[[str | None, tuple[str, ...]], Awaitable[None]]
+"""Notes durably that a request is about to leave, under this retry key or none, and with which held
+answers; raises PreferenceChanged where it may not. Another key says that the one before is not out.
+"""
 
 
 class Sends(Protocol):
@@ -122,6 +124,7 @@ class Delivery:
             mark: Awaited before each request that leaves.
 
         Raises:
+            PreferenceChanged: The plan may not leave, and is not out, or only under its key.
             StoreError: `mark` could not note it; nothing was sent after that.
         """
         token = incoming.reply_token
@@ -129,13 +132,11 @@ class Delivery:
             return Delivered(State.SILENT)
         key = self.first_key(incoming, retry_key)
         if token is not None and key is None:
-            await mark(None)
-            done = await self._reply(token, plan, held)
+            done = await self._reply(token, plan, held, mark)
             if done is not None:
                 return done
         key = key or retry_key_of(incoming.event_id)
-        await mark(key)
-        return await self._push(incoming.chat_id, plan, key, unsure=retry_key is not None)
+        return await self._push(incoming.chat_id, plan, key, mark, unsure=retry_key is not None)
 
     def first_key(self, incoming: Incoming, retry_key: str | None = None) -> str | None:
         """Return the retry key of the first request that `deliver` would make now.
@@ -155,20 +156,33 @@ class Delivery:
     def _fresh(self, incoming: Incoming) -> bool:
         return self._clock() - incoming.arrived_at_ms < self._fresh_ms
 
-    async def _reply(self, token: str, plan: Plan, held: tuple[HeldPlan, ...]) -> Delivered | None:
+    async def _reply(
+        self, token: str, plan: Plan, held: tuple[HeldPlan, ...], mark: Mark
+    ) -> Delivered | None:
         """Reply; None if the token is spent and nothing of ours can have spent it."""
         messages, riding, dropped = _with_held(plan, held)
+        await mark(None, riding)
         outcome = self._counted(await self._client.reply(token, messages), "reply")
         if outcome.verdict is Verdict.REFUSED and riding:
             # A refused request leaves the token as it was. If our own messages alone are taken, the
             # fault is in the held ones, which would stand in the way of every later answer.
             messages, riding, dropped = list(plan.messages), (), (*riding, *dropped)
+            await mark(None, riding)
             outcome = self._counted(await self._client.reply(token, messages), "reply")
         unsure = False
         if outcome.verdict is Verdict.FAILED:
             # LINE has answered, so nothing is on its way any more; the token is good once, so the
             # same request again can bring no second answer.
             unsure = True
+            try:
+                await mark(None, riding)
+            except PreferenceChanged as changed:  # perhaps out already, and nothing may follow
+                return Delivered(
+                    State.UNKNOWN,
+                    error_code=changed.error_code,
+                    with_held=riding,
+                    dropped=dropped,
+                )
             outcome = self._counted(await self._client.reply(token, messages), "reply")
         if outcome.verdict.accepted:
             ids = outcome.message_ids
@@ -182,12 +196,14 @@ class Delivery:
             return Delivered(State.REFUSED, error_code=code)
         return Delivered(State.WAITING, error_code=code)
 
-    async def _push(self, to: str, plan: Plan, key: str, *, unsure: bool) -> Delivered:
+    async def _push(self, to: str, plan: Plan, key: str, mark: Mark, *, unsure: bool) -> Delivered:
         """Push; `unsure` if a request under this key may have been accepted before."""
         messages = list(plan.messages)
+        await mark(key, ())
         outcome = self._counted(await self._client.push(to, messages, retry_key=key), "push")
         if outcome.verdict.maybe:
             unsure = True
+            await mark(key, ())
             outcome = self._counted(await self._client.push(to, messages, retry_key=key), "push")
         if outcome.verdict.accepted:
             return Delivered(State.SENT, sent_ids=outcome.message_ids)
@@ -226,23 +242,14 @@ def _with_held(
     plan: Plan, held: tuple[HeldPlan, ...]
 ) -> tuple[list[Json], tuple[str, ...], tuple[str, ...]]:
     """Return a reply's messages, ids of held plans in front of its own, and of unreadable ones."""
-    riding: list[Json] = []
-    ids: list[str] = []
-    dropped: list[str] = []
-    for one in held:
-        try:
-            earlier = Plan.model_validate_json(one.plan).messages
-        except ValidationError:  # written by another version; it can never be sent
-            dropped.append(one.event_id)
-            continue
-        if len(riding) + len(earlier) + len(plan.messages) > MOST_MESSAGES:
-            continue  # it waits; one that is shorter may still have room
-        riding += earlier
-        ids.append(one.event_id)
-    messages = [*riding, *plan.messages]
-    if riding and len(messages) < MOST_MESSAGES:
+    # What finds no room waits; what another version wrote can never be sent.
+    along = riders(held, len(plan.messages))
+    dropped = tuple(one.event_id for one in held if messages_of(one) is None)
+    messages = [message for one in along for message in messages_of(one) or ()]
+    messages += plan.messages
+    if along and len(messages) < MOST_MESSAGES:
         messages.insert(0, text(words.HELD))
-    return messages, tuple(ids), tuple(dropped)
+    return messages, tuple(one.event_id for one in along), dropped
 
 
 def _without_values(plan: Plan) -> Plan:

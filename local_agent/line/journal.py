@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Self
 
 from stores.inbox import Append
@@ -19,6 +23,20 @@ from stores.records import (
 )
 
 
+@dataclass
+class Aside:
+    """Where the window of one turn waits.
+
+    Attributes:
+        append: The window; None while there is none.
+    """
+
+    append: Append | None = None
+
+
+_ASIDE: ContextVar[Aside | None] = ContextVar("window_put_aside", default=None)
+
+
 class DeferredJournal:
     """A ContextStore that puts a turn's window aside, for `Inbox.settle` to write.
 
@@ -27,13 +45,18 @@ class DeferredJournal:
     """
 
     def __init__(self, store: ContextStore) -> None:
-        """Read and write through `store`; only windows wait."""
+        """Read and write through `store`; only windows of turns wait."""
         self._store = store
-        self._kept: dict[str, Append] = {}
 
-    def take(self, event_id: str) -> Append | None:
-        """Return the window that an event's turn left, and keep it no longer."""
-        return self._kept.pop(event_id, None)
+    @contextmanager
+    def turn(self) -> Iterator[Aside]:
+        """Put aside the window of what runs inside; two turns of one event have one each."""
+        aside = Aside()
+        before = _ASIDE.set(aside)
+        try:
+            yield aside
+        finally:
+            _ASIDE.reset(before)
 
     async def append(
         self,
@@ -46,14 +69,19 @@ class DeferredJournal:
         now_ms: int,
         ttl_ms: int = 900_000,
     ) -> int:
-        """Keep the window and return the generation it will get.
+        """Keep the window and return the generation it will get; outside of a turn, write it.
 
         Of one event the last window counts, on top of what its turn began with.
         """
-        before = self._kept.get(event_id)
-        if before is not None:
-            expected_generation = before.expected_generation
-        self._kept[event_id] = Append(
+        aside = _ASIDE.get()
+        if aside is None:
+            return await self._store.append(
+                owner, event_id=event_id, window=window, expected_revision=expected_revision,
+                expected_generation=expected_generation, now_ms=now_ms, ttl_ms=ttl_ms,
+            )  # fmt: skip
+        if aside.append is not None:
+            expected_generation = aside.append.expected_generation
+        aside.append = Append(
             owner=owner,
             event_id=event_id,
             window=window,
@@ -112,8 +140,7 @@ class DeferredJournal:
         await self._store.start()
 
     async def close(self) -> None:
-        """See ContextStore; windows that nobody took are dropped."""
-        self._kept.clear()
+        """See ContextStore."""
         await self._store.close()
 
     async def __aenter__(self) -> Self:

@@ -16,6 +16,7 @@ class Plan(BaseModel):
     Attributes:
         messages: One to five message objects (text, flex), with quick replies on the last.
         personal: It holds a value that a person had remembered: it is never stored.
+        refused: Nothing was answered: what its turn would leave behind is not kept. Not stored.
         revision: The consent revision it was made under; None where it depends on none.
     """
 
@@ -23,4 +24,5 @@ class Plan(BaseModel):
 
     messages: tuple[dict[str, Any], ...] = Field(min_length=1, max_length=MOST_MESSAGES, repr=False)
     personal: bool = False
+    refused: bool = Field(default=False, exclude=True)
     revision: int | None = None

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -13,16 +12,17 @@ from typing import Final, Protocol
 from pydantic import ValidationError
 
 from local_agent import templates
-from local_agent.line.delivery import RETRY_KEY_GOOD_MS, Delivered
+from local_agent.line.delivery import RETRY_KEY_GOOD_MS, Delivered, Mark
+from local_agent.line.departure import Departure, may_have_ridden, revision_of
 from local_agent.line.incoming import Incoming
 from local_agent.line.journal import DeferredJournal
 from local_agent.line.names import Names
 from local_agent.line.plan import Plan
 from local_agent.line.reading import DUMMY_TOKENS
+from local_agent.logs import reference
 from stores.errors import ConversationChanged, PreferenceChanged, StoreError
 from stores.inbox import Append, Claim, HeldPlan, Inbox, LeaseLost, Leaving, State
 from stores.ports import ContextStore
-from stores.records import Owner
 
 logger = logging.getLogger("local_agent.line")
 
@@ -56,7 +56,7 @@ class Delivers(Protocol):
         *,
         held: tuple[HeldPlan, ...],
         retry_key: str | None = None,
-        mark: Callable[[str | None], Awaitable[None]],
+        mark: Mark,
     ) -> Delivered:
         """Send it, and say what came of it."""
 
@@ -65,31 +65,6 @@ class Delivers(Protocol):
 
     async def loading(self, incoming: Incoming) -> None:
         """Show that an answer is being worked on."""
-
-
-@dataclass
-class _Leaving:
-    """How far an answer has got.
-
-    Attributes:
-        marked: It may be out.
-        key: The retry key under which it was marked.
-        checked: Its revision was looked at by the transaction that marked it.
-        repeatable: It may leave again, under a kept retry key.
-        with_held: Ids of held answers that may be out together with it.
-    """
-
-    marked: bool = False
-    key: str | None = None
-    checked: bool = False
-    repeatable: bool = False
-    with_held: tuple[str, ...] = ()
-
-    def mark(self, claim: Claim, plan: Plan, retry_key: str | None) -> None:
-        """Note that it was written down that the answer leaves."""
-        self.marked, self.key = True, retry_key
-        self.repeatable = retry_key is not None and not plan.personal
-        self.with_held = _rode(claim, retry_key)
 
 
 @dataclass(frozen=True)
@@ -118,12 +93,12 @@ class Turns:
 
     async def run(self, claim: Claim) -> None:
         """Bring an event to its end, or give it back for another try; never raises an Exception."""
-        leaving = _Leaving()
+        leaving = Departure(self.inbox, self.store, self.clock, claim)
         try:
             await self._work(claim, leaving)
         except LeaseLost:
             # Somebody else has the chat, or the message was unsent: nothing more may leave.
-            logger.info("event=lease_lost ref=<%s>", reference(claim))
+            logger.info("event=lease_lost ref=<%s>", reference(claim.event_id))
         except asyncio.CancelledError:
             await self._cut_off(claim, leaving, None)
             raise
@@ -132,13 +107,11 @@ class Turns:
         except Exception as error:  # noqa: BLE001 - a turn that fails must not stop the others
             logger.error("event=turn_failed error_type=%s", type(error).__name__)  # noqa: TRY400 - a traceback may quote the conversation
             await self._cut_off(claim, leaving, "INTERNAL_ERROR")
-        finally:
-            self.journal.take(claim.event_id)
 
-    async def _work(self, claim: Claim, leaving: _Leaving) -> None:
+    async def _work(self, claim: Claim, leaving: Departure) -> None:
         if claim.state is State.SENDING and (claim.retry_key is None or claim.plan is None):
             # It may be with the person, and nothing can tell: unknown, and never sent again.
-            await self._leave_unknown(claim, _rode(claim, claim.retry_key))
+            await self._leave_unknown(claim, may_have_ridden(claim))
             return
         try:
             incoming = Incoming.model_validate_json(claim.body)
@@ -162,7 +135,7 @@ class Turns:
             return
         await self._deliver(claim, incoming, plan, leaving)
 
-    async def _cut_off(self, claim: Claim, leaving: _Leaving, error_code: str | None) -> None:
+    async def _cut_off(self, claim: Claim, leaving: Departure, error_code: str | None) -> None:
         """Leave an event as it is safe to: an answer that may be out never leaves again."""
         if not leaving.marked or leaving.repeatable:
             await self._give_back(claim, error_code)
@@ -170,7 +143,7 @@ class Turns:
         try:
             await self._leave_unknown(claim, leaving.with_held, error_code)
         except LeaseLost:  # its ending was written before it was cut off, or by somebody else
-            logger.info("event=lease_lost ref=<%s>", reference(claim))
+            logger.info("event=lease_lost ref=<%s>", reference(claim.event_id))
 
     async def _leave_unknown(
         self, claim: Claim, with_held: tuple[str, ...] = (), error_code: str | None = None
@@ -179,10 +152,11 @@ class Turns:
         ended = Delivered(State.UNKNOWN, error_code=code, with_held=with_held)
         await self._finish(claim, ended)
 
-    async def _turn(self, claim: Claim, incoming: Incoming, leaving: _Leaving) -> Plan | None:
+    async def _turn(self, claim: Claim, incoming: Incoming, leaving: Departure) -> Plan | None:
         """Make the answer, and write it down together with the journal."""
-        plan = await self._respond(incoming)
-        append = self.journal.take(claim.event_id)
+        with self.journal.turn() as aside:
+            plan = await self._respond(incoming)
+        append = None if plan is None or plan.refused else aside.append
         if plan is None:
             return None
         try:
@@ -198,7 +172,7 @@ class Turns:
         incoming: Incoming,
         plan: Plan,
         append: Append | None,
-        leaving: _Leaving,
+        leaving: Departure,
     ) -> None:
         """Write answer and journal, and that it leaves, where that transaction can tell it may.
 
@@ -220,8 +194,7 @@ class Turns:
             leaving=Leaving(retry_key=key) if leaves else None,
         )
         if leaves:
-            leaving.mark(claim, plan, key)
-            leaving.checked = True
+            leaving.settled(key)
 
     async def _respond(self, incoming: Incoming) -> Plan | None:
         try:
@@ -231,8 +204,7 @@ class Turns:
             if not deadline.expired():
                 raise
             logger.warning("event=turn_timed_out")
-            self.journal.take(incoming.event_id)
-            return _refusal("MODEL_FAILED")
+            return _refusal("MODEL_FAILED").model_copy(update={"refused": True})
 
     @asynccontextmanager
     async def _animated(self, incoming: Incoming) -> AsyncIterator[None]:
@@ -250,33 +222,47 @@ class Turns:
                 task.cancel()
 
     async def _deliver(
-        self, claim: Claim, incoming: Incoming, plan: Plan, leaving: _Leaving
+        self, claim: Claim, incoming: Incoming, plan: Plan, leaving: Departure
     ) -> None:
-        held: tuple[HeldPlan, ...] = ()
-        stale: tuple[str, ...] = ()
-        if not leaving.checked:
-            revision = await self._revision(claim, plan)
-            if plan.revision is not None and plan.revision != revision:
-                plan = _refusal("PREFERENCE_CHANGED")
-            held, stale = _still_true(claim.held, revision, known=claim.person is not None)
-
-        async def mark(retry_key: str | None) -> None:
-            if leaving.marked and leaving.key == retry_key:
-                return  # it was, with the journal
-            await self.inbox.sending(claim, retry_key=retry_key, now_ms=self.clock())
-            leaving.mark(claim, plan, retry_key)
-
-        delivered = await self.delivery.deliver(
-            incoming, plan, held=held, retry_key=claim.retry_key, mark=mark
-        )
+        held, stale = await self._held(claim)
+        leaving.plan = plan
+        try:
+            delivered = await self.delivery.deliver(
+                incoming, plan, held=held, retry_key=claim.retry_key, mark=leaving.mark
+            )
+        except PreferenceChanged as changed:
+            # What may be out has a key under which LINE takes one message, whichever comes first.
+            leaving.plan = plan = _refusal(changed.error_code)
+            key = leaving.key if leaving.marked else claim.retry_key
+            delivered = await self.delivery.deliver(
+                incoming, plan, held=held, retry_key=key, mark=leaving.mark
+            )
         await self._finish(claim, delivered, stale)
 
-    async def _revision(self, claim: Claim, plan: Plan) -> int | None:
-        """Return the person's revision as it is now, where anything depends on it."""
-        if claim.person is None or (plan.revision is None and not claim.held):
-            return None
-        owner = Owner(tenant=self.inbox.tenant, person=claim.person)
-        return (await self.store.snapshot(owner, now_ms=self.clock())).revision
+    async def _held(self, claim: Claim) -> tuple[tuple[HeldPlan, ...], tuple[str, ...]]:
+        """Split answers that wait for a reply: those that may leave, and ids of those too old.
+
+        Each is of somebody in this chat, whose revision is looked at; what depends on the consent
+        of somebody unknown is too old at once.
+        """
+        fresh: list[HeldPlan] = []
+        stale: list[str] = []
+        revisions: dict[str | None, int | None] = {}
+        for one in claim.held:
+            try:
+                made_under = Plan.model_validate_json(one.plan).revision
+            except ValidationError:  # written by another version
+                stale.append(one.event_id)
+                continue
+            if made_under is not None and one.person not in revisions:
+                revisions[one.person] = await revision_of(
+                    self.store, self.inbox.tenant, one.person, self.clock()
+                )
+            if made_under is None or made_under == revisions[one.person]:
+                fresh.append(one)
+            else:
+                stale.append(one.event_id)
+        return tuple(fresh), tuple(stale)
 
     async def _finish(
         self, claim: Claim, delivered: Delivered, stale: tuple[str, ...] = ()
@@ -293,12 +279,18 @@ class Turns:
             logger.warning(
                 "event=answer_%s ref=<%s> error_code=%s",
                 delivered.ending.value,
-                reference(claim),
+                reference(claim.event_id),
                 delivered.error_code,
             )
         for rest in (*ASK_AGAIN_SECONDS, None):
             try:
                 await self._write_down(claim, delivered, stale)
+                logger.info(
+                    "event=event_ended ref=<%s> ending=%s ms=<%d>",
+                    reference(claim.event_id),
+                    delivered.ending.value,
+                    self.clock() - claim.said_at_ms,
+                )
                 return
             except LeaseLost:
                 raise
@@ -306,7 +298,9 @@ class Turns:
                 code = error.error_code
             if rest is not None:
                 await asyncio.sleep(rest)
-        logger.error("event=ending_not_written ref=<%s> error_code=%s", reference(claim), code)
+        logger.error(
+            "event=ending_not_written ref=<%s> error_code=%s", reference(claim.event_id), code
+        )
 
     async def _write_down(self, claim: Claim, delivered: Delivered, stale: tuple[str, ...]) -> None:
         if delivered.ending is State.HELD and delivered.kept is not None:
@@ -351,20 +345,10 @@ class Turns:
             level,
             "event=%s ref=<%s> attempts=<%d> error_code=%s",
             "event_dead" if state is State.DEAD else "event_given_back",
-            reference(claim),
+            reference(claim.event_id),
             claim.attempts + 1,
             error_code,
         )
-
-
-def reference(claim: Claim) -> str:
-    """Return eight digits by which log lines of one event are found together."""
-    return hashlib.sha256(claim.event_id.encode()).hexdigest()[:8]
-
-
-def _rode(claim: Claim, retry_key: str | None) -> tuple[str, ...]:
-    """Return which held answers may be out with this one: a reply takes them along."""
-    return () if retry_key else tuple(one.event_id for one in claim.held)
 
 
 def _kept(plan: Plan) -> bytes | None:
@@ -374,25 +358,3 @@ def _kept(plan: Plan) -> bytes | None:
 
 def _refusal(code: str) -> Plan:
     return Plan(messages=({"type": "text", "text": templates.refusal(code)},))
-
-
-def _still_true(
-    held: tuple[HeldPlan, ...], revision: int | None, *, known: bool
-) -> tuple[tuple[HeldPlan, ...], tuple[str, ...]]:
-    """Split answers that wait for a reply: those that may leave, and ids of those too old.
-
-    Where LINE did not tell who speaks now (`known` is false, in a group) nothing can be compared:
-    what depends on a consent goes on waiting.
-    """
-    fresh, stale = [], []
-    for one in held:
-        try:
-            made_under = Plan.model_validate_json(one.plan).revision
-        except ValidationError:  # written by another version
-            stale.append(one.event_id)
-            continue
-        if made_under is None or made_under == revision:
-            fresh.append(one)
-        elif known:
-            stale.append(one.event_id)
-    return tuple(fresh), tuple(stale)

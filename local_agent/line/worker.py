@@ -169,17 +169,19 @@ class Worker:
 
     async def _heartbeat(self) -> None:
         """Extend the leases of turns that take long; a turn whose lease is lost is stopped."""
+        stopped: set[asyncio.Future[None]] = set()
         while True:
-            seen = set(self._running)
+            seen = set(self._running) - stopped
             await asyncio.sleep(self._lease_ms / 3_000)
+            stopped &= set(self._running)
             for task in seen & set(self._running):
                 try:
                     await self._inbox.extend(
                         self._running[task], now_ms=self._clock(), lease_ms=self._lease_ms
                     )
                 except (LeaseLost, KeyError):  # lost, or ended while its neighbour was extended
-                    task.cancel()
-                    self._running.pop(task, None)
+                    task.cancel()  # once: it cleans up, and its place is free when it has ended
+                    stopped.add(task)
                 except Exception as error:  # noqa: BLE001 - it is tried again; the lease guards the chat
                     logger.warning("event=extend_failed error_type=%s", type(error).__name__)
 

@@ -114,8 +114,8 @@ class InboxStuckSuite(Suite):
         await inbox.accept((arrival("e3", said_at_ms=NOW + 3),), now_ms=NOW)
         claim = await take(inbox, chat="ann's")
         assert claim.held == (
-            HeldPlan(event_id="e1", plan=b"plan 1"),
-            HeldPlan(event_id="e2", plan=b"plan 2"),
+            HeldPlan(event_id="e1", person="ann", plan=b"plan 1"),
+            HeldPlan(event_id="e2", person="ann", plan=b"plan 2"),
         )
         assert (await take(inbox)).held == ()
         await answer(inbox, claim)

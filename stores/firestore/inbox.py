@@ -376,7 +376,7 @@ def _taken(chat: Chat, head: Event, events: Mapping[str, Event]) -> Taken:
     )
 
 
-def _plans(held: Iterable[Event]) -> Iterable[tuple[str, bytes]]:
+def _plans(held: Iterable[Event]) -> Iterable[tuple[str, str | None, bytes]]:
     for event in held:
         if event.plan is not None:
-            yield event.event_id, event.plan
+            yield event.event_id, event.person, event.plan

@@ -108,7 +108,7 @@ def claim(
                 plan=None if plan is None else bytes(plan),
                 retry_key=retry_key,
                 attempts=attempts + lapsed,
-                held=tuple((row[1], bytes(row[6])) for row in held),
+                held=tuple((row[1], row[2], bytes(row[6])) for row in held),
                 fence=fence,
             )
         )

@@ -19,9 +19,9 @@ class Leftovers:
 
     def __init__(self, path: Path) -> None:
         """Open nothing yet."""
-        self._path = path
+        self._path = path = path.resolve()  # beside what a link names lies nothing
         self._beside = [Path(f"{path}{suffix}") for suffix in _BESIDE]
-        self._uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        self._uri = f"{path.as_uri()}?mode=ro&immutable=1"
         self._look: sqlite3.Connection | None = None
         self._looked_at = 0
 

@@ -22,7 +22,6 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from callbacks.adk.injection import Preference
-from callbacks.adk.naming import Names
 from callbacks.adk.plugin import ContextBudgetPlugin
 from callbacks.adk.report import RequestRecord, TurnReport
 from callbacks.context.budget import Budget
@@ -89,13 +88,12 @@ class Town:
                 )
             ],
             "replacing": ["one", "spy"],  # plugins of tests that look and replace nothing
+            "unchecked": ["search_places", "search_events"],  # many an agent of tests lacks them
             "clock": lambda: self.now,
             "on_report": self.reports.append,
             "on_request": lambda request, record: self.sent.append((request, record)),
         }
         self.plugin = ContextBudgetPlugin(**(settings | options))
-        # One plugin for agents with whatever tools a test needs; names: test_naming.py.
-        self.plugin._names = Names((), {})
         self.sessions = InMemorySessionService()
 
     def agent(self, model: BaseLlm, **options: Any) -> LlmAgent:

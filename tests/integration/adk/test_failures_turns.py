@@ -214,7 +214,7 @@ async def test_a15_an_agent_that_cannot_be_gated_ends_the_run_early(town: Town) 
     [event] = await town.turn(town.runner(Own(name="own")), "hi")
     assert ran == []
     assert event.content is not None
-    assert "allows no answer" in shape([event.content])[0]
+    assert "cannot be measured" in shape([event.content])[0]
     assert town.reports[-1].refusal is not None
     assert town.reports[-1].refusal.code == "MODEL_NOT_GATED"
 

@@ -114,9 +114,7 @@ async def test_a_patched_model_stops_the_start_by_name(store: ContextStore, town
     with pytest.raises(ModelPatched, match="scripted"):
         town.plugin.gate(model)
     events = await town.turn(town.runner(town.agent(model)), "hi")
-    assert "allows no answer" in str(events[-1].content)
-    assert town.reports[-1].refusal is not None
-    assert town.reports[-1].refusal.code == "MODEL_NOT_GATED"
+    assert "cannot be measured" in str(events[-1].content)
 
 
 async def test_a_gated_model_takes_no_other_call(town: Town) -> None:
@@ -355,9 +353,7 @@ async def test_an_output_key_that_outlives_the_turn_is_refused(
         wire(store, root)
     wire(store, root, raw_past=["root"])
     events = await town.turn(town.runner(root), "hi")
-    assert "allows no answer" in str(events[-1].content)
-    assert town.reports[-1].refusal is not None
-    assert town.reports[-1].refusal.code == "RAW_PAST_KEPT"
+    assert "past sentences" in str(events[-1].content)
 
 
 @sequential

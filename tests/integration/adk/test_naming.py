@@ -11,18 +11,18 @@ from google.adk.agents.llm_agent import LlmAgent
 from google.adk.apps.app import App
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.logging_plugin import LoggingPlugin
-from google.adk.runners import Runner
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool as LongRunning
 from google.adk.workflow import START, Workflow
 
-from callbacks.adk import naming
 from callbacks.adk.injection import Preference
 from callbacks.adk.naming import UnknownName
 from callbacks.adk.plugin import ContextBudgetPlugin
 from callbacks.adk.reducing import first_entries
-from callbacks.adk.report import TurnReport
+from callbacks.adk.toolgate import GatedTool
 from callbacks.context.budget import Budget
 from callbacks.counting.bytes import ByteCounter
 from stores.ports import ContextStore
@@ -54,6 +54,9 @@ def nothing(arguments: Any, result: Any) -> None:
     return None
 
 
+NOTHING: dict[str, Any] = {"projectors": {}, "preferences": [], "unchecked": []}
+"""Options of the town that name no tool."""
+
 MISSPELT: list[tuple[dict[str, Any], str]] = [
     (fills("serch_places", "diet"), r"preference diet: serch_places \(nearest: search_places\)"),
     (fills("search_places", "deit"), r"preference diet: search_places\(deit\) \(nearest: diet\)"),
@@ -75,74 +78,6 @@ def test_a_name_that_nothing_has_stops_the_start(
     assert caught.value.error_code == "TOOL_UNKNOWN"
 
 
-def direct(store: ContextStore, **options: Any) -> ContextBudgetPlugin:
-    """Wire a plugin as the README does, without `for_app`."""
-    budget = Budget(20_000, "utf8_bytes")
-    parts: dict[str, Any] = {"schema": SCHEMA, "store": store, "counter": ByteCounter()}
-    return ContextBudgetPlugin(**parts, budget=budget, **options)
-
-
-def run_of(town: Town, root: Any, *plugins: BasePlugin) -> Runner:
-    app = App(name=APP, root_agent=root, plugins=list(plugins))
-    return Runner(app=app, session_service=town.sessions)
-
-
-@pytest.mark.parametrize(("options", "told"), MISSPELT)
-async def test_a_plugin_built_directly_is_judged_when_its_first_run_begins(
-    store: ContextStore,
-    town: Town,
-    caplog: pytest.LogCaptureFixture,
-    options: dict[str, Any],
-    told: str,
-) -> None:
-    """Without `for_app` a run is the first to see the app: it is refused, and the log says why."""
-    root = agent(search_places, sub_agents=[agent(search_events, name="child")])
-    reports: list[TurnReport] = []
-    runner = run_of(town, root, direct(store, **options, on_report=reports.append))
-    for _ in range(2):
-        events = await town.turn(runner, "hi")
-        assert "allows no answer" in str(events[-1].content)
-    assert [one.refusal.code for one in reports if one.refusal] == ["TOOL_UNKNOWN"] * 2
-    [line] = [one.getMessage() for one in caplog.records if one.name == "local_agent.context"]
-    assert re.search(told, line)
-    assert "error_code=TOOL_UNKNOWN" in line
-
-
-async def test_a_tree_is_read_for_names_once(
-    store: ContextStore, town: Town, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What was found right costs the next turns nothing; another tree is read anew."""
-    read: list[object] = []
-    plain = naming.known_tools
-
-    def reads(root: object, plugins: Any) -> naming.Tools | None:
-        read.append(root)
-        return plain(root, plugins)
-
-    monkeypatch.setattr(naming, "known_tools", reads)
-    plugin = direct(store, **fills("search_places", "diet"))
-    first, second = (agent(search_places) for _ in range(2))
-    for root in (first, first, first, second, second):
-        root.model = ScriptedModel.of(*(call("search_places", diet="any"), say("done")))
-        events = await town.turn(run_of(town, root, plugin), "hi")
-        assert events[-1].error_code is None
-    assert read == [first, second]
-
-
-@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
-async def test_an_agent_inside_a_tool_needs_no_tools_of_the_whole_app(
-    store: ContextStore, town: Town
-) -> None:
-    """A run that a tool begins sees a part of the app; what the options name is elsewhere."""
-    within = ScriptedModel.of(say("inside"))
-    inner = LlmAgent(name="inner", description="d", model=within)
-    root = agent(AgentTool(inner), search_places)
-    root.model = ScriptedModel.of(call("inner", request="what"), say("done"))
-    plugin = direct(store, **fills("search_places", "diet"))
-    events = await town.turn(run_of(town, root, plugin), "hi")
-    assert (events[-1].error_code, within.calls_made) == (None, 1)
-
-
 class Hides(BaseTool):
     """A tool that takes more than it declares."""
 
@@ -153,6 +88,16 @@ class Hides(BaseTool):
 def anything(**arguments: str) -> dict[str, str]:
     """Take anything."""
     return arguments
+
+
+def wrapped() -> dict[str, str]:
+    """Take nothing."""
+    return {}
+
+
+def late(area: str) -> dict[str, str]:
+    """Take long."""
+    return {"area": area}
 
 
 def other(name: str) -> dict[str, str]:
@@ -166,10 +111,14 @@ other.__name__ = "search_events"
 def test_what_an_app_has_may_be_named(store: ContextStore) -> None:
     """Tools of agents inside tools, what functions take besides, and what is added by ADK."""
     inner = agent(search_places, name="inner", description="d")
-    root = agent(AgentTool(inner), Hides(), anything, search_events, sub_agents=[])
+    root = agent(
+        AgentTool(inner), Hides(), anything, search_events, Wraps(wrapped), LongRunning(late)
+    )
     for options in (
         fills("search_places", "diet"),
         fills("hides", "unsaid"),
+        fills("wrapped", "unsaid"),
+        fills("late", "area"),
         fills("anything", "unsaid"),
         {"reducers": {"inner": first_entries, "transfer_to_agent": first_entries}},
         {"projectors": {"note_context": nothing, "search_events": nothing}},
@@ -210,6 +159,28 @@ class Changes(BasePlugin):
         return None
 
 
+class Gives(BasePlugin):
+    """A plugin that may give an agent tools."""
+
+    async def before_agent_callback(self, *, agent: Any, callback_context: Any) -> None:
+        return None
+
+
+async def picked(self: LlmAgent, ctx: Any = None) -> list[BaseTool]:
+    """Say oneself which tools an agent has."""
+    return []
+
+
+Picks: Any = type("Picks", (LlmAgent,), {"canonical_tools": picked, "__module__": __name__})
+
+
+class Wraps(FunctionTool):
+    """A tool of a function that declares, and takes, what the function does not."""
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
+        return args
+
+
 def workflow() -> Workflow:
     return Workflow(name="flow", edges=[(START, agent(search_places, name="step"))])
 
@@ -220,6 +191,9 @@ OPEN: dict[str, Callable[[], tuple[Any, list[BasePlugin]]]] = {
     "inside a tool": lambda: (agent(AgentTool(agent(Later(), name="inner"))), []),
     "a tool that adds": lambda: (agent(Adds()), []),
     "a callback": lambda: (agent(before_model_callback=lambda *_: None), []),
+    "an agent's callback": lambda: (agent(before_agent_callback=lambda *_: None), []),
+    "an agent of one's own": lambda: (Picks(name="root", model=ScriptedModel.of()), []),
+    "a plugin that gives": lambda: (agent(), [Gives(name="gives")]),
     "a plugin": lambda: (agent(), [Changes(name="changes")]),
     "a graph": lambda: (workflow(), []),
 }
@@ -233,19 +207,77 @@ def test_what_is_known_at_run_time_alone_is_not_judged(store: ContextStore, made
     assert wire(store, root, plugins, private_results=["later"]).plugins
 
 
+@pytest.mark.parametrize(("options", "told"), MISSPELT)
+async def test_without_for_app_the_first_run_looks_at_the_names(
+    store: ContextStore, caplog: pytest.LogCaptureFixture, options: dict[str, Any], told: str
+) -> None:
+    """No model is asked in any turn; the log names what is misspelt, once, and a person no name."""
+    town = Town(store, **(NOTHING | options))
+    root = agent(search_places, sub_agents=[agent(search_events, name="child")])
+    runner = town.runner(root, [LoggingPlugin()])
+    for turns in (1, 2):
+        events = await town.turn(runner, "hi")
+        assert "not set up correctly" in str(events[-1].content)
+        assert [report.refusal and report.refusal.code for report in town.reports] == [
+            "TOOL_UNKNOWN"
+        ] * turns
+    assert town.sent == []
+    [line] = [one for one in caplog.records if one.name == "local_agent.context"]
+    assert line.levelname == "ERROR"
+    assert re.search(f"error_code=TOOL_UNKNOWN .*{told}", line.getMessage())
+
+
 @pytest.mark.parametrize("made", OPEN)
 @pytest.mark.filterwarnings("ignore:.EXPERIMENTAL.:UserWarning")
-async def test_what_is_known_at_run_time_alone_is_not_judged_by_a_run_either(
-    store: ContextStore, town: Town, made: str
-) -> None:
-    """The rule is the same one where the plugin was built directly."""
+async def test_a_run_judges_no_name_that_it_cannot_know(store: ContextStore, made: str) -> None:
+    """Without `for_app` the rule is the same about what is known at run time alone."""
     root, plugins = OPEN[made]()
-    reports: list[TurnReport] = []
-    plugin = direct(store, private_results=["later"], on_report=reports.append)
-    await town.turn(run_of(town, root, plugin, *plugins), "hi")
-    assert [one.refusal for one in reports] == [None]
+    town = Town(store, **NOTHING, private_results=["later"])
+    await town.turn(town.runner(root, plugins), "hi")
+    assert "TOOL_UNKNOWN" not in {r.refusal.code for r in town.reports if r.refusal}
 
 
-async def test_a_tool_made_in_c_may_take_anything(store: ContextStore) -> None:
-    """What says nothing of its arguments is not judged by them."""
-    assert wire(store, agent(range), **fills("range", "diet")).plugins
+@pytest.mark.filterwarnings("ignore:The `plugins` argument:DeprecationWarning")  # ADK's own
+async def test_an_agent_as_a_tool_need_not_have_what_the_app_has(store: ContextStore) -> None:
+    """Names are looked for in the person's run; the run inside a tool has some of them alone."""
+    model = ScriptedModel.of(say("inside"))
+    inner = LlmAgent(name="inner", description="d", model=model)
+    outer = ScriptedModel.of(call("inner", request="r"), say("done"))
+    root = LlmAgent(name="root", model=outer, tools=[AgentTool(inner), search_events])
+    town = Town(store, **NOTHING, private_results=["search_events"])
+    await town.turn(town.runner(root), "hi")
+    assert [report.refusal for report in town.reports] == [None]
+    assert len(model.requests) == 1
+
+
+async def test_a_tool_that_ran_behind_a_gate_is_read_like_any_other(store: ContextStore) -> None:
+    """Another app may have run the same tool: what it takes is known all the same."""
+    tool = FunctionTool(search_events)
+    model = ScriptedModel.of(call("search_events", area="Huatan"), say("done"))
+    town = Town(store, **NOTHING)
+    await town.turn(town.runner(LlmAgent(name="root", model=model, tools=[tool])), "hi")
+    assert isinstance(tool, GatedTool)
+    for argument, codes in (("area", [None]), ("aera", ["TOOL_UNKNOWN"])):
+        other = Town(store, **(NOTHING | fills("search_events", argument)))
+        await other.turn(other.runner(agent(tool)), "hi")
+        assert [r.refusal and r.refusal.code for r in other.reports] == codes
+
+
+async def test_who_answers_for_a_name_says_so(store: ContextStore) -> None:
+    """A plugin of several apps names tools of each; those in `unchecked` are not looked for."""
+    options: dict[str, Any] = {"private_results": ["elsewhere"], "unchecked": ["elsewhere"]}
+    town = Town(store, **(NOTHING | options))
+    await town.turn(town.runner(agent(search_places)), "hi")
+    assert [report.refusal for report in town.reports] == [None]
+    assert wire(store, agent(), **options).plugins
+
+
+async def test_an_agents_own_tools_are_read_once(store: ContextStore) -> None:
+    """After the first run a turn does not look at the names again."""
+    town = Town(store, **NOTHING, private_results=["search_places"])
+    root = agent(search_places)
+    runner = town.runner(root)
+    await town.turn(runner, "hi")
+    root.tools.clear()
+    await town.turn(runner, "hi")
+    assert [report.refusal for report in town.reports] == [None, None]

@@ -55,11 +55,12 @@ def test_a_plugin_before_ours_that_may_replace_events_is_refused_by_name(
     store: ContextStore,
 ) -> None:
     """What is stored would not be what ours saw, so the start says which plugin that is."""
-    told = r"forges\. Add them after it, or answer for them: replacing=\['forges'\]\."
-    with pytest.raises(EventHidden, match=told) as caught:
+    with pytest.raises(EventHidden, match="forges") as caught:
         wire(store, Forges())
     assert caught.value.error_code == "EVENT_HIDDEN"
     assert caught.value.numbers == {"names": "forges"}
+    advice = "put them after the context plugin, or answer for them with replacing=['forges']."
+    assert str(caught.value).endswith(f"must see: forges; {advice}")
 
 
 def test_a_callback_put_on_the_object_counts_as_one_of_its_own(store: ContextStore) -> None:
@@ -70,26 +71,42 @@ def test_a_callback_put_on_the_object_counts_as_one_of_its_own(store: ContextSto
         wire(store, plain)
 
 
+class Delegates(BasePlugin):
+    """A plugin that hands another one's callbacks on."""
+
+    def __init__(self, inner: BasePlugin) -> None:
+        super().__init__(name="delegates")
+        self._inner = inner
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("on_event_"):
+            return getattr(object.__getattribute__(self, "_inner"), name)
+        return object.__getattribute__(self, name)
+
+
+def test_a_callback_of_another_plugin_counts_as_one_of_its_own(store: ContextStore) -> None:
+    """What ADK would call decides, however a plugin comes by it."""
+    with pytest.raises(EventHidden, match="delegates"):
+        wire(store, Delegates(Forges()))
+    assert wire(store, Delegates(LoggingPlugin()))
+
+
 async def test_a_plugin_that_was_put_before_ours_later_stops_each_turn(
     store: ContextStore, town: Town, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Order is what a run finds; no model is called and nothing forged is believed.
-
-    The person reads nothing of plugins; the log tells the developer, once and not each turn.
-    """
+    """No model is called; the person reads no developer's sentence, which is logged, once."""
     app, model = wire(store)
     app.plugins.insert(0, Forges())
     runner = Runner(app=app, session_service=town.sessions)
-    for _ in range(3):
+    for _ in range(2):
         events = await town.turn(runner, "hi")
-        said = str(events[-1].content)
-        assert "allows no answer" in said
-        assert not {"plugin", "event", "forges"} & set(said.split())
-    assert model.requests == []
+        assert model.requests == []
+        assert "not set up correctly" in str(events[-1].content)
+        assert "plugin" not in str(events[-1].content)
     [told] = [one for one in caplog.records if one.name == "local_agent.context"]
     assert told.levelname == "ERROR"
-    assert "error_code=EVENT_HIDDEN plugin=context_budget" in told.getMessage()
-    assert "replacing=['forges']" in told.getMessage()
+    assert "error_code=EVENT_HIDDEN" in told.getMessage()
+    assert "must see: forges; " in told.getMessage()
 
 
 async def test_who_answers_for_a_plugin_names_it(store: ContextStore, town: Town) -> None:
@@ -111,13 +128,8 @@ async def test_what_looks_at_events_alone_stands_anywhere(store: ContextStore, t
     assert len(model.requests) == 1
 
 
-async def test_no_plugin_after_ours_rewrites_a_proven_answer(
-    tmp_path: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Answering by evidence, what leaves is the text that was let out, whoever comes after.
-
-    There a place behind ours is no way out, and none is recommended.
-    """
+async def test_no_plugin_after_ours_rewrites_a_proven_answer(tmp_path: Any) -> None:
+    """Answering by evidence, what leaves is the text that was let out, whoever comes after."""
     async with store_in(tmp_path, b"a store key of these tests alone") as store:
         source = ProcurementSource(Ledger(at("10:14:03")))
         using = Assistant(store, source, Reader(), Clock(at("10:16:00")))
@@ -127,5 +139,3 @@ async def test_no_plugin_after_ours_rewrites_a_proven_answer(
         finally:
             await using.close()
     assert got.error_code == "EVENT_HIDDEN"
-    assert "Take them out, or answer for them: replacing=['forges']." in caplog.text
-    assert "after it" not in caplog.text

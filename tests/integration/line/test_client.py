@@ -161,6 +161,38 @@ async def test_no_connection_means_nothing_was_sent() -> None:
     assert outcome == Outcome(Verdict.UNREACHABLE)
 
 
+@pytest.mark.parametrize("host", ["https://api..line.me", f"https://{'a' * 64}.example"])
+async def test_a_host_that_cannot_be_written_down_got_nothing(host: str) -> None:
+    """Accepted is what LINE said it accepted: a request that never left is not (invariant 9)."""
+    async with LineClient(SecretStr(TOKEN), host=host) as client:
+        assert (await client.reply("0" * 32, HELLO)).verdict is Verdict.UNREACHABLE
+        assert (await client.push(USER, HELLO, retry_key=key())).verdict is Verdict.UNREACHABLE
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_not_followed(status: int) -> None:
+    """What people are told goes to LINE or nowhere, and a redirect has accepted nothing."""
+    asked: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n"))
+        head = f"HTTP/1.1 {status} X\r\nlocation: /elsewhere\r\ncontent-length: 0\r\n"
+        writer.write(head.encode() + b"connection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    host = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        async with LineClient(SecretStr(TOKEN), host=host) as client:
+            outcome = await client.reply("0" * 32, HELLO)
+    finally:
+        server.close()
+        await server.wait_closed()
+    assert outcome.verdict is Verdict.REFUSED
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize("body", [b"\xff\xfe\xff", b"", b"[1]", b'"text"', b'{"sentMessages": 1}'])
 @pytest.mark.parametrize(("status", "verdict"), [(200, Verdict.ACCEPTED), (502, Verdict.FAILED)])
 async def test_an_answer_of_any_bytes_is_judged_by_its_status(

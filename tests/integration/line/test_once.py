@@ -1,5 +1,6 @@
 """Once, whatever is cut off, comes late or is taken back out of order (invariant 9)."""
 
+from collections import Counter
 from contextlib import asynccontextmanager
 
 import pytest
@@ -15,7 +16,7 @@ from stores.inbox import State
 from stores.records import Owner
 from tests.support.line import line_settings, peer_of, served, sqlite_url, until
 
-ANN = line_id("user", 1)
+ANN, BEN = line_id("user", 1), line_id("user", 2)
 HOUR_MS = 3_600_000
 TOO_LATE_MS = 55_000
 """After that a reply token is not used any more."""
@@ -100,8 +101,9 @@ async def test_a_held_answer_that_may_be_out_is_not_sent_again(app, clock, peer)
     assert [head[:2] for head in heads(peer)] == ["這是", "花壇", "鹿港", "員林"]
 
 
-async def test_a_held_answer_waits_for_somebody_who_is_known(app, clock, peer):
-    """A reply to nobody known neither brings nor drops what depends on somebody's consent."""
+@pytest.mark.parametrize("forgetting", [None, ANN, BEN])
+async def test_a_held_answer_depends_on_whom_it_answers(app, clock, peer, forgetting):
+    """In a group it goes with anybody's reply, under the consent of whom it answers alone (7)."""
     group = line_id("group", 3)
 
     async def ask(user: str | None) -> None:
@@ -114,13 +116,16 @@ async def test_a_held_answer_waits_for_somebody_who_is_known(app, clock, peer):
     await ask(ANN)
     clock.ahead += TOO_LATE_MS
     await work(app, clock)
+    if forgetting is not None:
+        name = app.line.gateway.names.group_person(group, forgetting)
+        owner = Owner(tenant="local", person=name)
+        await app.line.store.forget(owner, None, now_ms=clock())
     await ask(None)
     await work(app, clock)
-    assert await app.line.inbox.counts() == {State.HELD: 1, State.SENT: 1}
-    await ask(ANN)
-    await work(app, clock)
-    assert await app.line.inbox.counts() == {State.SENT: 3}
-    assert len(peer.said(group)) == 4  # three answers, and a word before the one that was held
+    # Two answers, and a word before the one that was held.
+    said, ended = (1, State.REFUSED) if forgetting == ANN else (3, State.SENT)
+    assert await app.line.inbox.counts() == Counter([ended, State.SENT])
+    assert len(peer.said(group)) == said
 
 
 async def test_a_push_takes_nothing_along(app, clock, peer):

@@ -154,8 +154,8 @@ async def test_a_turn_is_stopped_when_its_lease_is_lost(idle, peer, clock, gate)
     async with working(worker_of(idle, clock, lease_ms=30)) as worker:
         await peer.post(idle.url, peer.events.text("花壇有什麼吃的？", user=ANN))
         worker.wake()
-        await until(lambda: len(gate.entered) >= 1, "a turn runs")
-        await until(lambda: not worker._running, "it is stopped")
+        await until(lambda: len(gate.entered) >= 2, "it is stopped, and begun anew")
+        assert len(worker._running) <= 1
     assert peer.said(ANN) == []
 
 

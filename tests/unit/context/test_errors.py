@@ -7,12 +7,12 @@ import traceback
 import pytest
 
 from callbacks.adk.beside import EventHidden
-from callbacks.adk.naming import UnknownName
-from callbacks.adk.wiring import AdkNotSupported
 from callbacks.context import errors
 from callbacks.context.errors import BudgetExceeded, ContextError, InvalidSchema
 from callbacks.context.slot import Slot
 from callbacks.context.trace import Action, Block
+from stores.errors import StoreError, StoreUnavailable
+from stores.inbox import LeaseLost
 
 CODES = {
     "ContextError": "CONTEXT_INVALID",
@@ -46,23 +46,6 @@ def test_a_refusal_is_one_sentence(kind):
     assert not any(character.isdigit() for character in message)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_traceback_shows_the_code(kind):
-    """What is searched for in docs/codes.md stands under the sentence, once, and not in it."""
-    error = kind()
-    assert kind.error_code not in str(error)
-    for other in (error, copy.copy(error), pickle.loads(pickle.dumps(error))):  # noqa: S301 - our own bytes
-        shown = "".join(traceback.format_exception(other))
-        assert shown.count(f"[{kind.error_code}] (docs/codes.md)") == 1
-
-
-def test_a_refused_wiring_shows_its_code_too():
-    """Kinds with a constructor of their own, those of ADK's wiring, are no exception."""
-    for error in (UnknownName(["zz"]), EventHidden(["zz"]), AdkNotSupported(["zz"])):
-        shown = "".join(traceback.format_exception(error))
-        assert f"\n[{error.error_code}] (docs/codes.md)" in shown
-
-
 def test_a_refusal_carries_data():
     """Numbers and blocks stand beside the sentence, and survive copying and pickling."""
     block = Block("request", "request", Action.REFUSED, "over_budget")
@@ -73,6 +56,16 @@ def test_a_refusal_carries_data():
         assert other.unit == "tokens"
         assert other.blocks == (block,)
         assert str(other) == str(error)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, StoreError, StoreUnavailable, LeaseLost, EventHidden])
+def test_a_traceback_says_the_code(kind):
+    """The code that docs/codes.md explains stands in a traceback once, and not in the sentence."""
+    error = kind(["its_name"]) if kind is EventHidden else kind()
+    for one in (error, copy.copy(error)):
+        told = "".join(traceback.format_exception(one)).splitlines()
+        assert told.count(f"error_code: {kind.error_code}") == 1
+        assert kind.error_code not in str(one)
 
 
 def test_a_schemas_author_is_told_which_word_is_wrong():
