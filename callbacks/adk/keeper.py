@@ -14,6 +14,7 @@ from google.adk.agents.invocation_context import InvocationContext
 
 from callbacks.adk.refusal import Refusal
 from callbacks.adk.report import TurnReport
+from callbacks.adk.tree import WiringRefused
 from callbacks.adk.turn import OpenTurns, Turn
 from callbacks.context.errors import SchemaChanged, UnsupportedContext
 from callbacks.context.finder import MessageFinder
@@ -35,6 +36,9 @@ EVENT_ID_METADATA = "event_id"
 """Key in `RunConfig.custom_metadata` under which a channel names the event it delivers."""
 
 OwnerOf = Callable[[InvocationContext], Owner | None]
+
+MOST_TOLD = 64
+"""Sentences about an app's wiring that one plugin logs; tools of a toolset may have any names."""
 
 _outer: ContextVar[Turn | None] = ContextVar("local_agent_outer_turn", default=None)
 
@@ -74,6 +78,7 @@ class TurnKeeper:
         on_report: Callable[[TurnReport], None] | None,
         finder: MessageFinder | None = None,
         today: Callable[[], date] | None = None,
+        plugin: str = "",
     ) -> None:
         """Keep turns in `store`; see ContextBudgetPlugin for the arguments."""
         self._store = store
@@ -85,6 +90,8 @@ class TurnKeeper:
         self._on_report = on_report
         self._finder = finder
         self._today = today
+        self._plugin = plugin
+        self._told: set[str] = set()
         self._turns = OpenTurns()
         self._latest = 0
 
@@ -201,11 +208,20 @@ class TurnKeeper:
     def close(self, context: InvocationContext) -> None:
         """Close this invocation's turn and hand out its report."""
         turn = self._turns.close(context.invocation_id)
+        if turn is not None and turn.refusal is not None and turn.refusal.told:
+            self._tell(turn.refusal)
         if turn is not None and turn.outer is None and self._on_report is not None:
             try:
                 self._on_report(turn.report)
             except Exception as error:  # noqa: BLE001 - a report holds values, and so may its error
                 logger.error("event=report_failed error_type=%s", type(error).__name__)  # noqa: TRY400 - no traceback
+
+    def _tell(self, refusal: Refusal) -> None:
+        """Log, once and not in each turn, what an app's author has to mend: names of their own."""
+        if refusal.told not in self._told and len(self._told) < MOST_TOLD:
+            self._told.add(refusal.told)
+            named = (refusal.code, self._plugin, refusal.told)
+            logger.error("event=wiring_refused error_code=%s plugin=%s %s", *named)
 
     def _now(self) -> int:
         """Return the time, which does not step back by less than a window's life.
@@ -263,8 +279,13 @@ class TurnKeeper:
 
 
 def failed(error: BaseException) -> Refusal:
-    """Turn any failure into a refusal; an unforeseen one is logged by its type alone."""
+    """Turn any failure into a refusal; an unforeseen one is logged by its type alone.
+
+    A wiring that is refused keeps its sentence for the log: names of tools and plugins, nobody's.
+    """
     refusal = Refusal.of(error)
+    if isinstance(error, WiringRefused):
+        return replace(refusal, told=str(error))
     if refusal.code == "INTERNAL_ERROR":
         # The text or a traceback may quote a conversation or a value.
         logger.error("event=internal_error error_type=%s", type(error).__name__)

@@ -136,7 +136,10 @@ def _read(tool: Tool) -> tuple[str, frozenset[str] | None]:
         _is_own(kind, method) for method in ("run_async", "_get_declaration")
     ):
         return tool.name, None
-    parameters = inspect.signature(tool.func).parameters.values()
+    try:
+        parameters = inspect.signature(tool.func).parameters.values()
+    except (TypeError, ValueError):  # made in C, and says nothing of its arguments
+        return tool.name, None
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
         return tool.name, None
     return tool.name, frozenset(one.name for one in parameters)

@@ -163,6 +163,7 @@ class ContextBudgetPlugin(BasePlugin):
             on_report=on_report,
             finder=MessageFinder(schema) if finding else None,
             today=today,
+            plugin=name,
         )
         self._note_tools = note_tools(schema, self._keeper) if noting else []
         self._tools = ToolCalls(
@@ -347,7 +348,6 @@ class ContextBudgetPlugin(BasePlugin):
             self._wiring.gate(root, plugins, inner=self._keeper.outer() is not None)
             turn = await self._keeper.open(invocation_context)
         except WiringRefused as error:
-            self._wiring.tell(error)
             turn = self._keeper.stateless(invocation_context)
             return self._stopped(turn.refuse(failed(error)))
         except Exception as error:  # noqa: BLE001 - a plugin that raises leaves its message in the session

@@ -86,10 +86,12 @@ class Refusal:
     Attributes:
         code: One of the codes listed in docs/codes.md.
         numbers: Counts beside the code (units, limit, unit); never content of a conversation.
+        told: What the app's author is told in the log; empty where that is nothing.
     """
 
     code: str
     numbers: Mapping[str, int | str] = field(default_factory=dict)
+    told: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, error: BaseException) -> Refusal:

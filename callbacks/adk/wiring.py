@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import weakref
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
@@ -29,8 +28,6 @@ from callbacks.context.budget import Budget
 from callbacks.context.errors import ContextError
 from callbacks.context.schema import ContextSchema
 from callbacks.counting.counter import Counter
-
-logger = logging.getLogger("local_agent.context")
 
 
 class AdkNotSupported(ContextError, RuntimeError):
@@ -75,7 +72,6 @@ class Wiring:
         self._raw_past = frozenset(raw_past)
         self._filled = frozenset(tool for p in preferences for tool in p.fills)
         self._named = tuple(named)
-        self._told: set[str] = set()
         self._known: weakref.WeakValueDictionary[int, object] = weakref.WeakValueDictionary()
         self.found: list[Found] = []
         gates.late = self.late
@@ -119,13 +115,6 @@ class Wiring:
             self.wire(root)
             self._known[id(root)] = root
         self._gates.gate_tree(root)
-
-    def tell(self, error: WiringRefused) -> None:
-        """Log, once and not in each turn, what an app's author has to mend: names of their own."""
-        told = f"error_code={error.error_code} {error}"
-        if told not in self._told:
-            self._told.add(told)
-            logger.error("event=wiring_refused %s", told)
 
     def late(self, tools: Iterable[BaseTool]) -> None:
         """Gate what the tools of one request keep, as far as they were not seen before.

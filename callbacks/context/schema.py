@@ -11,6 +11,7 @@ from typing import Literal, Protocol, TypeVar
 from callbacks.context.derive import derive
 from callbacks.context.errors import InvalidSchema, UnsupportedContext
 from callbacks.context.listing import Listing
+from callbacks.context.nearest import nearest
 from callbacks.context.projection import Projection, Source
 from callbacks.context.slot import GroundedSlot, Slot
 from callbacks.context.values import MAX_NAME, canonical, schema_text
@@ -79,8 +80,12 @@ class ContextSchema:
         object.__setattr__(self, "slots", MappingProxyType(slots))
         object.__setattr__(self, "listings", MappingProxyType(listings))
         for name, slot in slots.items():
-            if not set(slot.topics) <= set(topics):
-                raise InvalidSchema("A slot has a topic that is none.", numbers={"name": name})
+            if unknown := [topic for topic in slot.topics if topic not in topics]:
+                listed = ", ".join(f"{topic}{nearest(topic, topics)}" for topic in unknown)
+                raise InvalidSchema(
+                    "A slot names a topic that the schema does not have.",
+                    numbers={"name": name, "topics": listed},
+                )
         for tool, listing in listings.items():
             if listing.slot and not isinstance(slots.get(listing.slot), GroundedSlot):
                 raise InvalidSchema(

@@ -376,13 +376,23 @@ async def test_an_output_key_of_this_turn_is_no_past(town: Town) -> None:
     assert b"hand over" not in b"".join([*first.requests[1:], *second.requests[1:]])
 
 
-async def test_a_memory_tool_made_late_stops_the_turn(town: Town) -> None:
-    """Invariant 4: what a toolset makes is looked at before a request leaves."""
+async def test_a_memory_tool_made_late_stops_the_turn(
+    town: Town, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Invariant 4: what a toolset makes is looked at before a request leaves; its author is told.
+
+    Once, as of what is found when a run begins: the second turn meets the same again.
+    """
     model = ScriptedModel.of()
     root = town.agent(model, tools=[Making(LoadMemoryTool)])
     events = await town.turn(town.runner(root), "hi")
+    await town.turn(town.runner(root), "hi again")
     assert events[-1].error_code == "RAW_PAST_KEPT"
     assert model.calls_made == 0
+    [line] = [one for one in caplog.records if one.name == "local_agent.context"]
+    assert line.levelname == "ERROR"
+    assert "error_code=RAW_PAST_KEPT plugin=context_budget" in line.getMessage()
+    assert "load_memory" in line.getMessage()
     assert isinstance(town.runner(root), Runner)
 
 

@@ -281,3 +281,8 @@ async def test_an_agents_own_tools_are_read_once(store: ContextStore) -> None:
     root.tools.clear()
     await town.turn(runner, "hi")
     assert [report.refusal for report in town.reports] == [None, None]
+
+
+def test_a_tool_made_in_c_may_take_anything(store: ContextStore) -> None:
+    """What says nothing of its arguments is not judged by them, and does not break the start."""
+    assert wire(store, agent(range), **fills("range", "diet")).plugins

@@ -213,3 +213,11 @@ def test_the_rules_explain_the_block_once(language, phrases):
         assert phrase in rules
     assert len(rules.encode()) <= 900
     assert "\n" not in rules
+
+
+def test_a_slot_of_a_topic_that_is_not_there_is_told_with_the_nearest():
+    """A misspelt topic is named beside the sentence, and so is the one that was meant."""
+    slot = Slot.closed(["a"], topics=["palces"])
+    with pytest.raises(InvalidSchema, match="does not have") as caught:
+        ContextSchema({"places": Topic("Places")}, {"area": slot})
+    assert caught.value.numbers == {"name": "area", "topics": "palces (nearest: places)"}
