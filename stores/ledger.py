@@ -54,6 +54,17 @@ class LedgerEvent(Record):
     card_id: Text | None = None
 
 
+class Holding(StrEnum):
+    """How much a store has of a person."""
+
+    NOTHING = "nothing"
+    """No row or document is theirs: they are a stranger."""
+    TOMBSTONE = "tombstone"
+    """Revision, generation and time alone: what an erasure leaves, or a window that was dropped."""
+    DATA = "data"
+    """Anything else, marks without content included, such as the days of their turns."""
+
+
 class Inspection(Record):
     """Everything a store holds of a person, read in one transaction.
 

@@ -13,7 +13,7 @@ from stores.firestore.generations import GenerationsOnFirestore, held
 from stores.firestore.inbox import FirestoreInbox
 from stores.firestore.inbox_documents import InboxDocuments
 from stores.firestore.person import DUE_NOW, OF_SNAPSHOT, Person
-from stores.ledger import Inspection, LedgerEvent
+from stores.ledger import Holding, Inspection, LedgerEvent
 from stores.records import (
     PRIVATE,
     Card,
@@ -114,6 +114,13 @@ class FirestoreStore(GenerationsOnFirestore, StoreBase):
                 for line in lines
             ),
         )
+
+    async def _holding(self, owner: Owner) -> Holding:
+        person, window = await self._documents.read(owner, window=True)
+        inbox = InboxDocuments(self._documents, owner.tenant)
+        if window is not None or person.says_more or await inbox.left_of(owner.person, None):
+            return Holding.DATA
+        return Holding.TOMBSTONE if person.known else Holding.NOTHING
 
     async def _erase(
         self, owner: Owner, act: Act, *, keep_ledger: bool = False, if_due: bool = False

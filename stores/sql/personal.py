@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from stores.errors import StoreKeyMissing
-from stores.ledger import Inspection, LedgerKind
+from stores.ledger import Holding, Inspection, LedgerKind
 from stores.records import PRIVATE, Owner, SurfaceCheck
 from stores.sealing import KeyRing
 from stores.sql import (
@@ -57,6 +57,15 @@ def inspect(session: Session, owner: Owner, ring: KeyRing, *, now_ms: int) -> In
         generations=generations.held(session, owner, now_ms=now_ms),
         events=events.read(session, owner),
     )
+
+
+def holding(session: Session, owner: Owner) -> Holding:
+    """Tell how much there is of a person, by one reading statement."""
+    found = session.rows(person_statements.HOLDING, tenant=owner.tenant, person=owner.person)
+    known, more = found[0]
+    if more:
+        return Holding.DATA
+    return Holding.TOMBSTONE if known else Holding.NOTHING
 
 
 def erase(
