@@ -17,6 +17,7 @@ import click
 
 if TYPE_CHECKING:
     from local_agent.settings import Settings
+    from stores.ledger import Inspection
     from stores.records import ForgetResult, Owner
     from stores.whole import WholeStore
 
@@ -25,6 +26,12 @@ Command = Callable[..., Any]
 
 CHANNEL = "operator"
 """What the ledger says of an act that came through this command."""
+
+
+WAS_NOTHING = "Nothing was held of this person."
+IS_NOTHING = "Nothing is held of this person."
+TOMBSTONE = "A tombstone without content is kept: nothing said before it is learned again."
+MARKS = "Marks without content are held: see docs/privacy.md on the inbox and the tombstone."
 
 
 class ForgettingIncomplete(Exception):
@@ -82,13 +89,16 @@ def privacy() -> None:
 
     PERSON is the pseudonym under which the store knows them. Or give the channel's own id of the
     user with --user; LOCAL_PSEUDONYM_KEY then says who that is. The store is LOCAL_DATABASE_URL.
+    Of somebody of whom nothing is held, a sentence says so; no row is made of them, and the exit
+    status is 0, so that a list goes on.
 
     \b
     Examples:
       local-agent privacy inspect console
       local-agent privacy export console --out person.json
       local-agent privacy forget console --key dietary_type
-      local-agent privacy erase --user U0123456789 --channel line --tenant local --yes
+      local-agent privacy erase --user U0123456789abcdef0123456789abcdef --tenant local --yes
+      local-agent privacy inspect --channel line.group --user CHAT/USER
 
     \b
     What forgetting reaches and what not: docs/privacy.md.
@@ -110,7 +120,11 @@ def _of_a_person(function: Command) -> Command:
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--tenant", metavar="NAME", help="Whose people; LOCAL_TENANT by default."),
         click.option(
-            "--channel", default="line", show_default=True, metavar="NAME", help="Of --user."
+            "--channel",
+            default="line",
+            show_default=True,
+            metavar="NAME",
+            help="Of --user; line.group for somebody in a group or room, as CHAT/USER.",
         ),
         click.option("--user", metavar="ID", help="The channel's id, in place of a pseudonym."),
         click.argument("person", required=False),
@@ -130,14 +144,36 @@ def inspect(*, as_json: bool, **who: str | None) -> None:
     """  # noqa: D301 - click reads this escape
     settings = _settings()
     owner = _owner(settings, **who)
-    held = _ask(settings, lambda store: store.inspect(owner, now_ms=_now()))
+
+    async def work(store: WholeStore) -> tuple[str, Inspection]:
+        return await store.holding(owner), await store.inspect(owner, now_ms=_now())
+
+    much, held = _ask(settings, work)
     if as_json:
-        click.echo(held.model_dump_json(indent=2))
+        told = {"held": much, **held.model_dump(mode="json")}
+        click.echo(json.dumps(told, ensure_ascii=False, indent=2))
         return
     click.echo(f"person        {held.owner.person} of {held.owner.tenant}")
+    if much != "data":
+        click.echo(IS_NOTHING)
+    if much == "nothing":
+        return
+    if much == "tombstone":
+        click.echo(TOMBSTONE)
+    elif not (
+        held.values
+        or held.events
+        or held.open_cards
+        or held.open_events
+        or held.window
+        or held.generations
+    ):
+        click.echo(MARKS)
     click.echo(f"revision      {held.revision}")
     click.echo(f"generation    {held.generation}")
     click.echo(f"open cards    {held.open_cards}")
+    click.echo(f"open events   {held.open_events}")
+    click.echo(f"records       {len(held.generations)}")
     click.echo(f"window        {'none' if held.window is None else held.window}")
     for key, one in sorted(held.values.items()):
         click.echo(f"remembered    {key} = {one.value} ({one.scope}), for: {one.purpose}")
@@ -163,6 +199,8 @@ def export(
 ) -> None:
     """Give out everything that is held of a person as JSON, with a consent receipt.
 
+    Of somebody of whom nothing is held no JSON is given out and no file is made.
+
     \b
     Example:
       local-agent privacy export console --out person.json
@@ -171,7 +209,16 @@ def export(
 
     settings, now = _settings(), _now()
     owner = _owner(settings, **who)
-    held = _ask(settings, lambda store: store.inspect(owner, now_ms=now))
+
+    async def work(store: WholeStore) -> tuple[str, Inspection]:
+        return await store.holding(owner), await store.inspect(owner, now_ms=now)
+
+    much, held = _ask(settings, work)
+    if much == "nothing":
+        if as_json:
+            click.echo(json.dumps({"held": much}))
+        click.echo(IS_NOTHING, err=True)
+        return
     answers = Controller(name=controller or owner.tenant, contact=contact, policy_url=policy_url)
     told = export_person(held, at_ms=now, controller=answers)
     text = json.dumps(told, ensure_ascii=False, indent=2)
@@ -195,7 +242,7 @@ def forget(*, as_json: bool, key: str | None, everything: bool, **who: str | Non
     """Forget one thing, or all that is remembered, and read back what is left where.
 
     The exit status is 0 only if nothing is left. A name under which nothing can have been
-    remembered, such as a misspelt one, is refused.
+    remembered, such as a misspelt one, is refused, unless nothing at all is held of the person.
 
     \b
     Examples:
@@ -207,15 +254,18 @@ def forget(*, as_json: bool, key: str | None, everything: bool, **who: str | Non
     settings = _settings()
     owner = _owner(settings, **who)
 
-    async def work(store: WholeStore) -> ForgetResult:
+    async def work(store: WholeStore) -> tuple[str, ForgetResult | None]:
+        much = await store.holding(owner)
+        if much == "nothing":
+            return much, None
         if key is not None:
             held = await store.inspect(owner, now_ms=_now())
             named = {*held.values, *(event.key for event in held.events)}
             if key not in named and key != _own_key():
                 raise NeverRemembered
-        return await store.forget(owner, key, now_ms=_now(), channel=CHANNEL)
+        return much, await store.forget(owner, key, now_ms=_now(), channel=CHANNEL)
 
-    _tell(_ask(settings, work), as_json=as_json)
+    _tell(*_ask(settings, work), as_json=as_json)
 
 
 @privacy.command()
@@ -226,6 +276,7 @@ def erase(*, as_json: bool, keep_ledger: bool, yes: bool, **who: str | None) -> 
     """Take a person out: values, cards, conversation and ledger; read back what is left where.
 
     What stays is a tombstone without content. The exit status is 0 only if nothing else is left.
+    Of somebody who was never known none is made.
 
     \b
     Example:
@@ -235,15 +286,16 @@ def erase(*, as_json: bool, keep_ledger: bool, yes: bool, **who: str | None) -> 
     owner = _owner(settings, **who)
     if not yes:
         click.confirm("Take this person out, for good?", abort=True, err=True)
-    _tell(
-        _ask(
-            settings,
-            lambda store: store.erase(
-                owner, now_ms=_now(), keep_ledger=keep_ledger, channel=CHANNEL
-            ),
-        ),
-        as_json=as_json,
-    )
+
+    async def work(store: WholeStore) -> tuple[str, ForgetResult | None]:
+        much = await store.holding(owner)
+        if much == "nothing":
+            return much, None
+        return much, await store.erase(
+            owner, now_ms=_now(), keep_ledger=keep_ledger, channel=CHANNEL
+        )
+
+    _tell(*_ask(settings, work), as_json=as_json)
 
 
 @keys.command()
@@ -271,15 +323,23 @@ def rotate(*, tenant: str | None, as_json: bool) -> None:
         raise KeysLost(done.lost)
 
 
-def _tell(result: ForgetResult, *, as_json: bool) -> None:
-    """Print what reading back found, surface by surface.
+def _tell(much: str, result: ForgetResult | None, *, as_json: bool) -> None:
+    """Print how much was held, and what reading back found, surface by surface.
 
     Raises:
         ForgettingIncomplete: If something is left on any of them.
     """
+    if result is None:
+        told = {"held": much, "complete": True}
+        click.echo(json.dumps(told) if as_json else WAS_NOTHING)
+        return
     if as_json:
-        click.echo(json.dumps({**result.model_dump(mode="json"), "complete": result.complete}))
+        told = {"held": much, **result.model_dump(mode="json"), "complete": result.complete}
+        click.echo(json.dumps(told))
     else:
+        if much == "tombstone":
+            click.echo(WAS_NOTHING)
+            click.echo(TOMBSTONE)
         click.echo(f"revision      {result.revision}")
         for check in result.verified:
             found = "gone" if check.gone else f"{check.remaining} STILL THERE"
@@ -316,17 +376,21 @@ def _owner(
     """Return whose rows these are.
 
     Raises:
-        click.UsageError: If it is said twice, or not at all.
+        click.UsageError: If it is said twice, or not at all; if there is no such channel, or an id
+            has not its form.
         SettingsError: If the key that makes pseudonyms is needed and not set.
         InvalidInput: If a name is blank or too long.
     """
     from local_agent.keyfile import pseudonym_key  # noqa: PLC0415 - see the module's docstring
+    from local_agent.line.ids import fault_of  # noqa: PLC0415 - imports pydantic
     from local_agent.settings import SettingsError  # noqa: PLC0415 - imports pydantic
     from stores.pseudonym import pseudonym  # noqa: PLC0415 - see the module's docstring
     from stores.records import Owner  # noqa: PLC0415 - imports pydantic
 
     if (person is None) is (user is None):
         raise click.UsageError("Say who it is: PERSON, or --user ID.")
+    if (fault := fault_of(channel or "", user)) is not None:
+        raise click.UsageError(fault)
     tenant = tenant or settings.tenant
     if user is not None:
         if settings.pseudonym_key is None and not settings.pseudonym_dev_file.exists():
