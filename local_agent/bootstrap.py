@@ -35,13 +35,14 @@ from local_agent.templates import refusal
 from local_agent.tools import LocalTools, say_results
 from stores.open import open_store
 from stores.ports import ContextStore
-from stores.records import Owner
+from stores.records import DIRECT, Owner
 
 APP_NAME = "local_agent"
 STATELESS = "-"
 """ADK wants a user id; this one stands for nobody and makes a turn stateless (invariant 11)."""
 
 SAID_AT_METADATA = "said_at_ms"
+CHANNEL_METADATA = "channel"
 """Key in `RunConfig.custom_metadata` under which a channel tells when a message was written."""
 
 PRIVATE_RESULTS = (
@@ -131,6 +132,7 @@ def build(
         rendered=not consent_surface,
         revision=plugin.revision_of,
         said_at=said_at_of,
+        channel=channel_of,
     )
     app = App(
         name=APP_NAME,
@@ -204,6 +206,17 @@ def owner_of(settings: Settings, context: InvocationContext | ReadonlyContext) -
 
 def said_at_of(context: ReadonlyContext) -> int | None:
     """Return when the message of this turn was written; None where the channel does not say."""
-    run_config = invocation_of(context).run_config
-    said_at_ms = ((run_config.custom_metadata if run_config else None) or {}).get(SAID_AT_METADATA)
+    said_at_ms = _told(context, SAID_AT_METADATA)
     return said_at_ms if isinstance(said_at_ms, int) else None
+
+
+def channel_of(context: ReadonlyContext) -> str:
+    """Return where the message of this turn came from, for the consent ledger."""
+    channel = _told(context, CHANNEL_METADATA)
+    return channel if isinstance(channel, str) else DIRECT
+
+
+def _told(context: ReadonlyContext, name: str) -> object:
+    """Return what the service says of the message beside its text."""
+    run_config = invocation_of(context).run_config
+    return ((run_config.custom_metadata if run_config else None) or {}).get(name)

@@ -103,7 +103,7 @@ def demo(out: Path) -> None:
     from local_agent import logs  # noqa: PLC0415 - see the module's docstring
     from local_agent.demo.run import run_demo  # noqa: PLC0415 - imports ADK
 
-    logs.set_up("WARNING")
+    logs.set_up("ERROR")  # it has turns refused on purpose, and checks them itself
     if not run_demo(out, say=click.echo):
         raise click.exceptions.Exit(FAILED)
 
@@ -192,16 +192,14 @@ def console(*, host: str, port: int) -> None:
       local-agent console
       local-agent console --port 8080
     """  # noqa: D301 - click reads this escape
-    from local_agent import logs  # noqa: PLC0415 - see the module's docstring
+    from local_agent import extras, logs  # noqa: PLC0415 - see the module's docstring
 
     logs.set_up("WARNING")
+    if extras.missing_line():
+        raise click.UsageError(f"The console needs an extra: {extras.install('line')}.")
     try:
         from local_agent.console.run import run_console  # noqa: PLC0415 - imports ADK
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] in {"linebot", "fastapi", "uvicorn"}:
-            raise click.UsageError(
-                "The console needs the extra: pip install 'local-agent[line]'."
-            ) from None
         if error.name == "local_agent.console":  # not among what is deployed
             raise click.UsageError("The console is not part of this installation.") from None
         raise
@@ -302,7 +300,9 @@ def _status(argv: Sequence[str] | None) -> int:
         return BAD_INPUT
     except click.UsageError as error:
         hint = f" Try: {error.ctx.command_path} --help" if error.ctx is not None else ""
-        return _refused(f"{error.format_message()}{hint}", "COMMAND_INVALID")
+        return _refused(
+            f"{_from_environment(error)}{error.format_message()}{hint}", "COMMAND_INVALID"
+        )
     except (click.Abort, KeyboardInterrupt):
         return _refused("Stopped.", "INTERRUPTED", STOPPED)
     except BrokenPipeError:  # the reader, `head` for one, has gone; nothing more can be said
@@ -319,6 +319,16 @@ def _status(argv: Sequence[str] | None) -> int:
             raise  # unforeseen: whoever mends it needs the traceback
         return _refused(str(error), code)
     return status if isinstance(status, int) else 0
+
+
+def _from_environment(error: click.UsageError) -> str:
+    """Name the variable that a refused value came from; nobody typed the option then."""
+    if not isinstance(error, click.BadParameter) or error.param is None or error.ctx is None:
+        return ""
+    source = error.ctx.get_parameter_source(error.param.name or "")
+    if source is not click.core.ParameterSource.ENVIRONMENT:
+        return ""
+    return f"${error.param.envvar}: "
 
 
 def _refused(sentence: str, code: str, status: int | None = None) -> int:

@@ -17,6 +17,7 @@ from typing import Final
 from local_agent.catalog import CatalogError, load_catalog
 from local_agent.check import Check, Status
 from local_agent.doctor_keys import file_check, key_checks, ring_check
+from local_agent.extras import install
 from local_agent.secret_files import SUFFIX
 from local_agent.settings import PREFIX, Settings, SettingsError, load_settings, variable_of
 from stores.errors import SchemaTooNew, StoreError
@@ -95,8 +96,8 @@ def _extras(settings: Settings) -> Iterator[Check]:
     missing += [name for name in _ALWAYS if there[name] is None]
     found = ", ".join(f"{name} {number}" for name, number in there.items() if number)
     if missing:
-        extras = ",".join(sorted({extra_of[name] for name in missing if name in extra_of}))
-        advice = f"pip install 'local-agent[{extras}]'" if extras else "pip install local-agent"
+        extras = sorted({extra_of[name] for name in missing if name in extra_of})
+        advice = install(*extras)
         yield Check("packages", "fail", f"missing: {', '.join(missing)}", advice)
     else:
         yield Check("packages", "ok", found)
@@ -258,7 +259,7 @@ async def _bot(settings: Settings) -> Check:
     if settings.line_channel_token is None:
         return Check("bot", "fail", "no token to ask with", "Set LOCAL_LINE_CHANNEL_TOKEN.")
     if _version_of("line-bot-sdk") is None:
-        return Check("bot", "fail", "line-bot-sdk is missing", "pip install 'local-agent[line]'")
+        return Check("bot", "fail", "line-bot-sdk is missing", install("line"))
     from local_agent.line.client import LineClient  # noqa: PLC0415 - an extra, and slow to import
     from local_agent.line.outcome import BotInfo  # noqa: PLC0415 - as above
 
@@ -266,12 +267,15 @@ async def _bot(settings: Settings) -> Check:
         answer = await client.bot_info()
     if not isinstance(answer, BotInfo):
         code = answer.verdict.error_code or "LINE_FAILED"
-        advice = (
-            "Issue a new channel access token in the LINE Developers console."
-            if code == "LINE_UNAUTHORIZED"
-            else "See whether this machine reaches LOCAL_LINE_API_HOST."
-        )
-        return Check("bot", "fail", f"LINE did not tell whose token this is ({code})", advice)
+        status = f", status {answer.status}" if answer.status else ""
+        told = f"LINE did not tell whose token this is ({code}{status})"
+        if code == "LINE_UNAUTHORIZED":
+            advice = "Issue a new channel access token in the LINE Developers console."
+        elif answer.status:
+            advice = "See whether LOCAL_LINE_API_HOST is LINE's; it was reached."
+        else:
+            advice = "See whether this machine reaches LOCAL_LINE_API_HOST."
+        return Check("bot", "fail", told, advice)
     who = f"{answer.display_name} ({answer.basic_id}), {answer.user_id}"
     if settings.line_destination not in {None, answer.user_id}:
         return Check(

@@ -7,6 +7,7 @@ theirs may quote a request, an argument or a result, so only where a line came f
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import sys
 import time
@@ -20,6 +21,11 @@ OWN = ("local_agent", "callbacks", "stores")
 _EVERY_OFFLINE_TURN = "Skipping missing token usage metadata"
 """ADK warns of it at each answer of a model that measures no tokens. Ours says so by not giving a
 number, so the line would only teach people to overlook warnings."""
+
+
+def reference(event_id: str) -> str:
+    """Return eight digits by which log lines of one event are found together."""
+    return hashlib.sha256(event_id.encode()).hexdigest()[:8]
 
 
 class FieldFormatter(logging.Formatter):

@@ -1,6 +1,7 @@
 """`local-agent privacy` and `local-agent keys`: what is held of a person, and that it is gone.
 
-For whoever runs the service. Only click is imported here, as in `cli`.
+For whoever runs the service. Only click is imported here, as in `cli`; whom a command is about is
+`privacy_people`'s.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from local_agent.privacy_people import checked_id, is_stranger, look, nothing_held
+
 if TYPE_CHECKING:
     from local_agent.settings import Settings
     from stores.ledger import Inspection
@@ -26,12 +29,6 @@ Command = Callable[..., Any]
 
 CHANNEL = "operator"
 """What the ledger says of an act that came through this command."""
-
-
-WAS_NOTHING = "Nothing was held of this person."
-IS_NOTHING = "Nothing is held of this person."
-TOMBSTONE = "A tombstone without content is kept: nothing said before it is learned again."
-MARKS = "Marks without content are held: see docs/privacy.md on the inbox and the tombstone."
 
 
 class ForgettingIncomplete(Exception):
@@ -89,16 +86,15 @@ def privacy() -> None:
 
     PERSON is the pseudonym under which the store knows them. Or give the channel's own id of the
     user with --user; LOCAL_PSEUDONYM_KEY then says who that is. The store is LOCAL_DATABASE_URL.
-    Of somebody of whom nothing is held, a sentence says so; no row is made of them, and the exit
-    status is 0, so that a list goes on.
+    Of whom nothing is held, it says so, changes nothing and ends with 0.
 
     \b
     Examples:
       local-agent privacy inspect console
       local-agent privacy export console --out person.json
       local-agent privacy forget console --key dietary_type
-      local-agent privacy erase --user U0123456789abcdef0123456789abcdef --tenant local --yes
-      local-agent privacy inspect --channel line.group --user CHAT/USER
+      local-agent privacy erase --user U0123456789abcdef0123456789abcdef --yes
+      local-agent privacy inspect --channel line.group --user C.../U...
 
     \b
     What forgetting reaches and what not: docs/privacy.md.
@@ -124,7 +120,7 @@ def _of_a_person(function: Command) -> Command:
             default="line",
             show_default=True,
             metavar="NAME",
-            help="Of --user; line.group for somebody in a group or room, as CHAT/USER.",
+            help="Of --user; line, or line.group for GROUP/USER.",
         ),
         click.option("--user", metavar="ID", help="The channel's id, in place of a pseudonym."),
         click.argument("person", required=False),
@@ -144,42 +140,27 @@ def inspect(*, as_json: bool, **who: str | None) -> None:
     """  # noqa: D301 - click reads this escape
     settings = _settings()
     owner = _owner(settings, **who)
-
-    async def work(store: WholeStore) -> tuple[str, Inspection]:
-        return await store.holding(owner), await store.inspect(owner, now_ms=_now())
-
-    much, held = _ask(settings, work)
+    held = _ask(settings, lambda store: store.inspect(owner, now_ms=_now()))
     if as_json:
-        told = {"held": much, **held.model_dump(mode="json")}
-        click.echo(json.dumps(told, ensure_ascii=False, indent=2))
+        click.echo(held.model_dump_json(indent=2))
+        return
+    if is_stranger(held):
+        click.echo(nothing_held(owner, was=False, named=who["user"] is None))
         return
     click.echo(f"person        {held.owner.person} of {held.owner.tenant}")
-    if much != "data":
-        click.echo(IS_NOTHING)
-    if much == "nothing":
-        return
-    if much == "tombstone":
-        click.echo(TOMBSTONE)
-    elif not (
-        held.values
-        or held.events
-        or held.open_cards
-        or held.open_events
-        or held.window
-        or held.generations
-    ):
-        click.echo(MARKS)
     click.echo(f"revision      {held.revision}")
     click.echo(f"generation    {held.generation}")
     click.echo(f"open cards    {held.open_cards}")
-    click.echo(f"open events   {held.open_events}")
-    click.echo(f"records       {len(held.generations)}")
+    click.echo(f"inbox         {held.in_inbox} rows, {held.open_events} events not done")
+    click.echo(f"records       {len(held.generations)} of generations")
     click.echo(f"window        {'none' if held.window is None else held.window}")
     for key, one in sorted(held.values.items()):
         click.echo(f"remembered    {key} = {one.value} ({one.scope}), for: {one.purpose}")
     for event in held.events:
         what = "everything" if event.key is None else event.key
         click.echo(f"ledger {event.number:>6} {event.kind.value} {what} through {event.channel}")
+    if held.is_empty:
+        click.echo("nothing is held of this person but the tombstone")
 
 
 @privacy.command()
@@ -199,8 +180,6 @@ def export(
 ) -> None:
     """Give out everything that is held of a person as JSON, with a consent receipt.
 
-    Of somebody of whom nothing is held no JSON is given out and no file is made.
-
     \b
     Example:
       local-agent privacy export console --out person.json
@@ -209,16 +188,9 @@ def export(
 
     settings, now = _settings(), _now()
     owner = _owner(settings, **who)
-
-    async def work(store: WholeStore) -> tuple[str, Inspection]:
-        return await store.holding(owner), await store.inspect(owner, now_ms=now)
-
-    much, held = _ask(settings, work)
-    if much == "nothing":
-        if as_json:
-            click.echo(json.dumps({"held": much}))
-        click.echo(IS_NOTHING, err=True)
-        return
+    held = _ask(settings, lambda store: store.inspect(owner, now_ms=now))
+    if is_stranger(held):
+        click.echo(nothing_held(owner, was=False, named=who["user"] is None), err=True)
     answers = Controller(name=controller or owner.tenant, contact=contact, policy_url=policy_url)
     told = export_person(held, at_ms=now, controller=answers)
     text = json.dumps(told, ensure_ascii=False, indent=2)
@@ -242,7 +214,7 @@ def forget(*, as_json: bool, key: str | None, everything: bool, **who: str | Non
     """Forget one thing, or all that is remembered, and read back what is left where.
 
     The exit status is 0 only if nothing is left. A name under which nothing can have been
-    remembered, such as a misspelt one, is refused, unless nothing at all is held of the person.
+    remembered, such as a misspelt one, is refused.
 
     \b
     Examples:
@@ -254,18 +226,22 @@ def forget(*, as_json: bool, key: str | None, everything: bool, **who: str | Non
     settings = _settings()
     owner = _owner(settings, **who)
 
-    async def work(store: WholeStore) -> tuple[str, ForgetResult | None]:
-        much = await store.holding(owner)
-        if much == "nothing":
-            return much, None
+    async def work(store: WholeStore) -> tuple[Inspection | None, ForgetResult | None]:
         if key is not None:
             held = await store.inspect(owner, now_ms=_now())
             named = {*held.values, *(event.key for event in held.events)}
             if key not in named and key != _own_key():
                 raise NeverRemembered
-        return much, await store.forget(owner, key, now_ms=_now(), channel=CHANNEL)
+        before = await look(store, owner, now_ms=_now())
+        if is_stranger(before):
+            return before, None
+        return before, await store.forget(owner, key, now_ms=_now(), channel=CHANNEL)
 
-    _tell(*_ask(settings, work), as_json=as_json)
+    before, result = _ask(settings, work)
+    if result is None:
+        _tell_stranger(owner, as_json=as_json, named=who["user"] is None)
+    else:
+        _tell(result, before, as_json=as_json)
 
 
 @privacy.command()
@@ -276,7 +252,6 @@ def erase(*, as_json: bool, keep_ledger: bool, yes: bool, **who: str | None) -> 
     """Take a person out: values, cards, conversation and ledger; read back what is left where.
 
     What stays is a tombstone without content. The exit status is 0 only if nothing else is left.
-    Of somebody who was never known none is made.
 
     \b
     Example:
@@ -284,18 +259,22 @@ def erase(*, as_json: bool, keep_ledger: bool, yes: bool, **who: str | None) -> 
     """  # noqa: D301 - click reads this escape
     settings = _settings()
     owner = _owner(settings, **who)
+    before = _ask(settings, lambda store: look(store, owner, now_ms=_now()))
+    if is_stranger(before):
+        _tell_stranger(owner, as_json=as_json, named=who["user"] is None)
+        return
     if not yes:
         click.confirm("Take this person out, for good?", abort=True, err=True)
-
-    async def work(store: WholeStore) -> tuple[str, ForgetResult | None]:
-        much = await store.holding(owner)
-        if much == "nothing":
-            return much, None
-        return much, await store.erase(
-            owner, now_ms=_now(), keep_ledger=keep_ledger, channel=CHANNEL
-        )
-
-    _tell(*_ask(settings, work), as_json=as_json)
+    _tell(
+        _ask(
+            settings,
+            lambda store: store.erase(
+                owner, now_ms=_now(), keep_ledger=keep_ledger, channel=CHANNEL
+            ),
+        ),
+        before,
+        as_json=as_json,
+    )
 
 
 @keys.command()
@@ -304,8 +283,9 @@ def erase(*, as_json: bool, keep_ledger: bool, yes: bool, **who: str | None) -> 
 def rotate(*, tenant: str | None, as_json: bool) -> None:
     """Wrap every data key of a tenant by the newest key of LOCAL_STORE_KEYS.
 
-    Put the new key first and keep the old ones; after this has said that none is lost, the old
-    ones can be destroyed, and with them what backups still hold.
+    Put the new key first, keep the old ones, and restart every process with both before this: one
+    that has the old key alone can read nothing afterwards. After this has said that none is lost,
+    the old ones can be destroyed, and with them what backups still hold.
 
     \b
     Example:
@@ -323,23 +303,28 @@ def rotate(*, tenant: str | None, as_json: bool) -> None:
         raise KeysLost(done.lost)
 
 
-def _tell(much: str, result: ForgetResult | None, *, as_json: bool) -> None:
-    """Print how much was held, and what reading back found, surface by surface.
+def _tell_stranger(owner: Owner, *, as_json: bool, named: bool) -> None:
+    """Print that nothing was held, so that nothing is said to be gone; a list of people goes on."""
+    if as_json:
+        told = {"outcome": "nothing_held", "revision": 0, "verified": [], "attempts": 0}
+        click.echo(json.dumps({**told, "held": False, "complete": True}))
+    else:
+        click.echo(nothing_held(owner, was=True, named=named))
+
+
+def _tell(result: ForgetResult, before: Inspection | None, *, as_json: bool) -> None:
+    """Print what reading back found, surface by surface.
 
     Raises:
         ForgettingIncomplete: If something is left on any of them.
     """
-    if result is None:
-        told = {"held": much, "complete": True}
-        click.echo(json.dumps(told) if as_json else WAS_NOTHING)
-        return
+    held = before is None or not before.is_empty
     if as_json:
-        told = {"held": much, **result.model_dump(mode="json"), "complete": result.complete}
+        told = {**result.model_dump(mode="json"), "held": held, "complete": result.complete}
         click.echo(json.dumps(told))
     else:
-        if much == "tombstone":
-            click.echo(WAS_NOTHING)
-            click.echo(TOMBSTONE)
+        if not held:
+            click.echo("nothing was held of this person but the tombstone")
         click.echo(f"revision      {result.revision}")
         for check in result.verified:
             found = "gone" if check.gone else f"{check.remaining} STILL THERE"
@@ -376,23 +361,20 @@ def _owner(
     """Return whose rows these are.
 
     Raises:
-        click.UsageError: If it is said twice, or not at all; if there is no such channel, or an id
-            has not its form.
+        click.UsageError: If it is said twice, or not at all, or cannot be an id of the channel.
         SettingsError: If the key that makes pseudonyms is needed and not set.
         InvalidInput: If a name is blank or too long.
     """
     from local_agent.keyfile import pseudonym_key  # noqa: PLC0415 - see the module's docstring
-    from local_agent.line.ids import fault_of  # noqa: PLC0415 - imports pydantic
     from local_agent.settings import SettingsError  # noqa: PLC0415 - imports pydantic
     from stores.pseudonym import pseudonym  # noqa: PLC0415 - see the module's docstring
     from stores.records import Owner  # noqa: PLC0415 - imports pydantic
 
     if (person is None) is (user is None):
         raise click.UsageError("Say who it is: PERSON, or --user ID.")
-    if (fault := fault_of(channel or "", user)) is not None:
-        raise click.UsageError(fault)
     tenant = tenant or settings.tenant
     if user is not None:
+        checked_id(channel or "", user)
         if settings.pseudonym_key is None and not settings.pseudonym_dev_file.exists():
             raise SettingsError("LOCAL_PSEUDONYM_KEY", "must be set to know who a user is")
         person = pseudonym(pseudonym_key(settings), tenant, channel or "", user)

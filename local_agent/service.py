@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from google.adk.agents.run_config import RunConfig
 from google.adk.events.event import Event
@@ -23,7 +23,7 @@ from callbacks.adk.injection import RECEIPT
 from callbacks.adk.keeper import EVENT_ID_METADATA
 from callbacks.adk.report import PrivateResult, TurnReport
 from local_agent import templates
-from local_agent.bootstrap import APP_NAME, SAID_AT_METADATA, STATELESS, Local
+from local_agent.bootstrap import APP_NAME, CHANNEL_METADATA, SAID_AT_METADATA, STATELESS, Local
 from local_agent.context import DIETARY_KEY
 from local_agent.messages import BadMessage, read_message
 from local_agent.presenting import Shown, present
@@ -92,6 +92,7 @@ class LocalService:
         *,
         event_id: str | None = None,
         said_at_ms: int | None = None,
+        channel: str = DIRECT,
     ) -> Reply:
         """Answer one message.
 
@@ -101,6 +102,7 @@ class LocalService:
             event_id: The channel's id; the same event again leaves the journal as it is.
             said_at_ms: When it was written; now, if it has not waited anywhere. What was written
                 before a "forget" is not remembered after it.
+            channel: Where it came from, for the consent ledger.
         """
         arrived = self.local.clock() if said_at_ms is None else said_at_ms
         limit = self.local.settings.max_message_chars
@@ -110,7 +112,10 @@ class LocalService:
             sentence = templates.input_error(error.error_code, limit=limit)
             return Reply(sentence, error_code=error.error_code)
         async with self._busy.one_at_a_time(person):
-            return await self._delivered(person, await self._turn(person, text, event_id, arrived))
+            told: dict[str, object] = {SAID_AT_METADATA: arrived, CHANNEL_METADATA: channel}
+            if event_id:
+                told[EVENT_ID_METADATA] = event_id
+            return await self._delivered(person, await self._turn(person, text, told))
 
     async def deliverable(self, person: str | None, reply: Reply) -> bool:
         """Tell whether a reply may still be sent: nobody changed a consent since it was made.
@@ -190,13 +195,8 @@ class LocalService:
             return _refused(error.error_code, reply.report)
         return _refused("PREFERENCE_CHANGED", reply.report)
 
-    async def _turn(
-        self, person: str | None, text: str, event_id: str | None, said_at_ms: int
-    ) -> Reply:
+    async def _turn(self, person: str | None, text: str, metadata: dict[str, object]) -> Reply:
         user, session_id = person or STATELESS, uuid.uuid4().hex
-        metadata: dict[str, object] = {SAID_AT_METADATA: said_at_ms}
-        if event_id:
-            metadata[EVENT_ID_METADATA] = event_id
         await self._sessions.create_session(app_name=APP_NAME, user_id=user, session_id=session_id)
         events: list[Event] = []
         try:
@@ -226,12 +226,6 @@ class LocalService:
 def _reply(events: list[Event], report: TurnReport | None) -> Reply:
     """Put a turn's results into words, in the order in which they came."""
     if report is not None and report.refusal is not None:
-        numbers = report.refusal.numbers.items()
-        logger.info(
-            "event=turn_refused error_code=%s %s",
-            report.refusal.code,
-            " ".join(f"{name}=<{value}>" for name, value in numbers),
-        )
         return _refused(report.refusal.code, report)
     private = list(report.private_results) if report is not None else []
     shown: list[Shown] = []
@@ -267,5 +261,16 @@ def _of(tool: str, private: list[PrivateResult]) -> Mapping[str, Any]:
     return {"error_code": "INTERNAL_ERROR"}
 
 
+_EVERY_DAY: Final = frozenset({"PREFERENCE_CHANGED", "CONVERSATION_CHANGED"})
+"""What people bring about themselves; any other refusal is for an operator to look at."""
+
+
 def _refused(code: str, report: TurnReport | None = None) -> Reply:
+    numbers = report.refusal.numbers if report is not None and report.refusal is not None else {}
+    logger.log(
+        logging.INFO if code in _EVERY_DAY else logging.WARNING,
+        "event=turn_refused error_code=%s%s",
+        code,
+        "".join(f" {name}=<{value}>" for name, value in numbers.items()),
+    )
     return Reply(templates.refusal(code), error_code=code, report=report)

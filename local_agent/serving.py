@@ -9,8 +9,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
@@ -67,6 +66,9 @@ def serve(host: str, port: int, workers: int | None, processing: str | None) -> 
     settings = load_settings({name: value for name, value in given.items() if value is not None})
     _ready_to_serve(settings)
     port = _free(host, port)
+    # uvicorn says what stopped an application in words that the log has no place for, and its
+    # processes say nothing at all: so the store is opened once before, and migrated.
+    asyncio.run(_opened(settings))
     shown = f"[{host}]" if ":" in host else host
     click.echo(f"Serving http://{shown}:{port}/callback; /readyz says when it can work.")
     # Each process reads the settings anew, from its environment.
@@ -158,20 +160,25 @@ def listing(*, state: str, most: int, as_json: bool) -> None:
     Example:
       local-agent inbox list --state unknown
     """  # noqa: D301 - click reads this escape
-    from local_agent.table import aligned  # noqa: PLC0415 - see the module of the command
+    from local_agent.logs import reference  # noqa: PLC0415 - see the module of the command
+    from local_agent.table import aligned  # noqa: PLC0415 - as above
     from stores.inbox import State  # noqa: PLC0415 - imports pydantic
 
     letters = _ask(lambda inbox: inbox.letters(State(state), most=most))
     if as_json:
-        rows = [letter.model_dump(mode="json", exclude={"chat"}) for letter in letters]
+        rows = [
+            {"ref": reference(letter.event_id), **letter.model_dump(mode="json", exclude={"chat"})}
+            for letter in letters
+        ]
         click.echo(json.dumps(rows, indent=2))
         return
     if not letters:
         click.echo(f"No event is {state}.")
         return
-    table = [("EVENT", "ATTEMPTS", "CODE", "ARRIVED", "CHANGED")]
+    table = [("REF", "EVENT", "ATTEMPTS", "CODE", "ARRIVED", "CHANGED")]
     table += [
         (
+            reference(letter.event_id),
             letter.event_id,
             str(letter.attempts),
             letter.error_code or "-",
@@ -180,22 +187,36 @@ def listing(*, state: str, most: int, as_json: bool) -> None:
         )
         for letter in letters
     ]
-    for line in aligned(table, numbers=[1]):
+    for line in aligned(table, numbers=[2]):
         click.echo(line)
 
 
 @inbox.command("retry")
 @click.argument("event_id", metavar="ID")
 def retry(event_id: str) -> None:
-    """Let a dead event wait again, as if it had never failed.
+    """Let a dead event wait again, as if it had never failed; ID is its own or its ref in the log.
 
     \b
     Example:
       local-agent inbox retry 01HXYZ
     """  # noqa: D301 - click reads this escape
-    if not _ask(lambda inbox: inbox.requeue(event_id, now_ms=_now())):
+    from local_agent.logs import reference  # noqa: PLC0415 - see the module of the command
+    from stores.inbox import State  # noqa: PLC0415 - imports pydantic
+
+    async def again(inbox: Inbox) -> bool:
+        if await inbox.requeue(event_id, now_ms=_now()):
+            return True
+        dead = await inbox.letters(State.DEAD, most=RETRIED_FROM)
+        meant = [one.event_id for one in dead if reference(one.event_id) == event_id]
+        return len(meant) == 1 and await inbox.requeue(meant[0], now_ms=_now())
+
+    if not _ask(again):
         raise NotDead
     click.echo("It waits for a worker.")
+
+
+RETRIED_FROM: Final = 10_000
+"""Among how many dead events a ref is looked for."""
 
 
 class NotDead(Exception):
@@ -204,7 +225,7 @@ class NotDead(Exception):
     error_code = "EVENT_NOT_DEAD"
 
     def __init__(self) -> None:
-        super().__init__("No dead event has this id.")
+        super().__init__("No dead event has this id or ref.")
 
 
 def _ready_to_serve(settings: Settings) -> None:
@@ -214,9 +235,10 @@ def _ready_to_serve(settings: Settings) -> None:
         click.UsageError: What the extra brings is not installed.
         SettingsError: A setting that LINE needs is not set.
     """
-    if any(find_spec(name) is None for name in ("linebot", "fastapi", "uvicorn")):
-        raise click.UsageError("This needs the extra: pip install 'local-agent[line]'.")
-    from local_agent import logs  # noqa: PLC0415 - see the module of the command
+    from local_agent import extras, logs  # noqa: PLC0415 - see the module of the command
+
+    if extras.missing_line():
+        raise click.UsageError(f"This needs an extra: {extras.install('line')}.")
     from local_agent.settings import check_line  # noqa: PLC0415 - imports pydantic
 
     check_line(settings)
@@ -234,6 +256,20 @@ def _free(host: str, port: int) -> int:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family) as tried:
         return int(tried.getsockname()[1])
+
+
+async def _opened(settings: Settings) -> None:
+    """Open the store and close it.
+
+    Raises:
+        StoreError: It cannot be opened.
+    """
+    from local_agent.keyfile import store_keys  # noqa: PLC0415 - see the module of the command
+    from stores.open import open_store  # noqa: PLC0415 - imports SQLAlchemy
+
+    url = settings.database_url.get_secret_value()
+    async with open_store(url, store_keys=store_keys(settings)):
+        pass
 
 
 async def _work(settings: Settings) -> None:

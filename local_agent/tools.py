@@ -25,7 +25,7 @@ from local_agent.search import QueryError, search_events, search_places
 from local_agent.templates import PURPOSE
 from stores.errors import StoreError
 from stores.ports import ContextStore
-from stores.records import CardAction, Owner, Proposal
+from stores.records import DIRECT, CardAction, Owner, Proposal
 
 OwnerOf = Callable[[ReadonlyContext], Owner | None]
 Told = Callable[[ReadonlyContext], int | None]
@@ -48,6 +48,7 @@ class LocalTools:
         rendered: bool = False,
         revision: Told = lambda _: None,
         said_at: Told = lambda _: None,
+        channel: Callable[[ToolContext], str] = lambda _: DIRECT,
     ) -> None:
         """Bind the tools.
 
@@ -62,6 +63,7 @@ class LocalTools:
             revision: The consent revision that a call's turn began with; a card of an older one
                 is refused by the store.
             said_at: When a call's message was written, in milliseconds since the epoch.
+            channel: Where it came from, for the consent ledger.
         """
         self._catalog = catalog
         self._store = store
@@ -71,6 +73,7 @@ class LocalTools:
         self._rendered = rendered
         self._revision = revision
         self._said_at = said_at
+        self._channel = channel
 
     def all(self) -> list[Callable[..., Any]]:
         """Return the tools in the order in which the model sees them."""
@@ -194,6 +197,7 @@ class LocalTools:
                 ),
                 now_ms=self._clock(),
                 expected_revision=self._revision(tool_context),
+                channel=self._channel(tool_context),
             )
         except StoreError as error:
             return {"error_code": error.error_code}

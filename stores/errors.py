@@ -24,6 +24,7 @@ class StoreError(Exception):
         """Build the error with its own sentence, or with the one of its class."""
         super().__init__(sentence or self.sentence)
         self.numbers: dict[str, int | str] = numbers
+        self.add_note(f"error_code: {self.error_code}")  # a traceback prints it, `str` does not
 
 
 class StoreUnavailable(StoreError):

@@ -54,22 +54,13 @@ class LedgerEvent(Record):
     card_id: Text | None = None
 
 
-class Holding(StrEnum):
-    """How much a store has of a person."""
-
-    NOTHING = "nothing"
-    """No row or document is theirs: they are a stranger."""
-    TOMBSTONE = "tombstone"
-    """Revision, generation and time alone: what an erasure leaves, or a window that was dropped."""
-    DATA = "data"
-    """Anything else, marks without content included, such as the days of their turns."""
-
-
 class Inspection(Record):
     """Everything a store holds of a person, read in one transaction.
 
     Attributes:
         owner: Whose it is.
+        known: Whether the store has a row of theirs, be it the tombstone alone.
+        in_inbox: Their rows in the inbox, done or not: events, sent messages, quota, leaving.
         revision: Their revision.
         generation: Number of writes of their window.
         forgotten_at_ms: When they last had something forgotten; the tombstone.
@@ -83,6 +74,8 @@ class Inspection(Record):
     """
 
     owner: Owner
+    known: bool = False
+    in_inbox: Count = 0
     revision: Count = 0
     generation: Count = 0
     forgotten_at_ms: Millis | None = None
@@ -98,6 +91,12 @@ class Inspection(Record):
     def _freeze(self) -> Self:
         object.__setattr__(self, "values", MappingProxyType(dict(self.values)))
         return self
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is held; a tombstone has no content and may be there (``known``)."""
+        held = (self.values, self.open_cards, self.in_inbox, self.open_events)
+        return not any((*held, self.window, self.generations, self.events))
 
     @field_serializer("values")
     def _thaw(self, values: Mapping[str, Remembered]) -> dict[str, Remembered]:

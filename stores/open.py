@@ -122,7 +122,8 @@ def _postgres() -> type[PostgresEngine]:
         engine: type[PostgresEngine] = module.PostgresEngine
         return engine
     raise StoreUnavailable(
-        "A store on PostgreSQL needs the extra local-agent[postgres].", reason="driver_missing"
+        "A store on PostgreSQL needs the extra postgres: pip install '.[postgres]' in its folder.",
+        reason="driver_missing",
     )
 
 
@@ -137,7 +138,8 @@ def _firestore() -> Callable[..., WholeStore]:
         make: Callable[..., WholeStore] = module.firestore_store
         return make
     raise StoreUnavailable(
-        "A store on Firestore needs the extra local-agent[firestore].", reason="driver_missing"
+        "A store on Firestore needs the extra firestore: pip install '.[firestore]' in its folder.",
+        reason="driver_missing",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from stores.ledger import Holding, Inspection, KeyRotation
+from stores.ledger import Inspection, KeyRotation
 from stores.ports import ContextStore
 from stores.records import DIRECT, ForgetResult, Owner
 
@@ -14,13 +14,6 @@ class PersonalStore(ContextStore, Protocol):
 
     async def inspect(self, owner: Owner, *, now_ms: int) -> Inspection:
         """Read everything that is held of a person, the ledger included, in one transaction."""
-
-    async def holding(self, owner: Owner) -> Holding:
-        """Tell how much there is of a person, on every surface; no value is opened for it.
-
-        It writes nothing. ``forget`` and ``erase`` do even of a stranger, for a turn of theirs that
-        is running (invariant 7); who must leave no trace of a mistyped name asks this first.
-        """
 
     async def erase(
         self, owner: Owner, *, now_ms: int, keep_ledger: bool = False, channel: str = DIRECT

@@ -10,7 +10,7 @@ from stores import checks
 from stores.consent import CARD_ID_BYTES, SALT_BYTES
 from stores.errors import InvalidInput, SigningKeyMissing
 from stores.inbox_base import NotDueError
-from stores.ledger import Holding, Inspection, KeyRotation
+from stores.ledger import Inspection, KeyRotation
 from stores.records import (
     DIRECT,
     KEY_MAX,
@@ -211,15 +211,6 @@ class StoreBase:
         check_owner(owner)
         return await self._inspect(owner, checks.whole(now_ms, "now_ms"))
 
-    async def holding(self, owner: Owner) -> Holding:
-        """Tell how much there is of a person, on every surface; no value is opened, none written.
-
-        ``forget`` and ``erase`` leave a tombstone even of a stranger, for a turn of theirs that is
-        running (invariant 7); who must leave no trace of a mistyped name asks this first.
-        """
-        check_owner(owner)
-        return await self._holding(owner)
-
     async def erase(
         self, owner: Owner, *, now_ms: int, keep_ledger: bool = False, channel: str = DIRECT
     ) -> ForgetResult:
@@ -309,9 +300,6 @@ class StoreBase:
         raise NotImplementedError
 
     async def _inspect(self, owner: Owner, now_ms: int) -> Inspection:
-        raise NotImplementedError
-
-    async def _holding(self, owner: Owner) -> Holding:
         raise NotImplementedError
 
     async def _erase(

@@ -21,6 +21,13 @@ class EventHidden(WiringRefused):
     error_code = "EVENT_HIDDEN"
     sentence = "These plugins may replace an event that the context layer must see."
 
+    def __init__(self, names: Collection[str], *, last_word: bool = False) -> None:
+        """Name the plugins, and what their author can do about it."""
+        super().__init__(names)
+        moved = "" if last_word else "put them after the context plugin, or "
+        advice = f"{moved}answer for them with replacing={sorted(set(names))}"
+        self.args = (f"{str(self).removesuffix('.')}; {advice}.",)
+
 
 class Beside:
     """What is asked of the plugins that an app has besides ours."""
@@ -46,13 +53,17 @@ class Beside:
             EventHidden: One of them may replace events, and nobody answers for it.
         """
         if self._last_word:
-            asked = [one for one in plugins if one is not self._ours]
+            asked = self.others(plugins)
         else:
             asked = list(takewhile(lambda one: one is not self._ours, plugins))
         names = [one.name for one in asked if has_own(one, "on_event_callback")]
         if unknown := [name for name in names if name not in self._replacing]:
-            raise EventHidden(unknown)
+            raise EventHidden(unknown, last_word=self._last_word)
         self.answered = names
+
+    def others(self, plugins: Sequence[BasePlugin]) -> list[BasePlugin]:
+        """Return an app's plugins without ours."""
+        return [one for one in plugins if one is not self._ours]
 
 
 def has_own(plugin: BasePlugin, hook: str) -> bool:

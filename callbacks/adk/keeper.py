@@ -116,6 +116,13 @@ class TurnKeeper:
         """Undo `enter_tool`."""
         _outer.set(turn.outer if turn is not None else None)
 
+    def outer(self) -> Turn | None:
+        """Return the turn whose tool starts the run that begins here; None for a person's own."""
+        outer = _outer.get()
+        if outer is not None and self._turns.get(outer.report.invocation_id) is not outer:
+            return None  # left over from a turn of another plugin, or from one that has ended
+        return outer
+
     def check(self, turn: Turn, noted: Projection) -> Projection:
         """Return a projection as the schema admits it, whoever made it (invariant 5).
 
@@ -212,9 +219,7 @@ class TurnKeeper:
         return self._latest
 
     async def _snapshot(self, context: InvocationContext) -> Turn:
-        outer = _outer.get()
-        if outer is not None and self._turns.get(outer.report.invocation_id) is not outer:
-            outer = None  # left over from a turn of another plugin, or from one that has ended
+        outer = self.outer()
         owner = outer.owner if outer is not None else self._owner(context)
         turn = Turn(report=_report(context), owner=owner, outer=outer)
         if outer is not None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from google.adk.agents.llm_agent import LlmAgent
-from google.adk.apps.app import App
+from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
@@ -23,10 +22,15 @@ from google.adk.workflow import BaseNode
 from callbacks.adk.beside import has_own
 from callbacks.adk.injection import Preference
 from callbacks.adk.noting import NOTE_CONTEXT
+from callbacks.adk.toolgate import GatedTool
 from callbacks.adk.tree import KNOWN_AGENTS, WiringRefused
+from callbacks.context.nearest import nearest
 
 Tools = Mapping[str, frozenset[str] | None]
 """Tool name -> its arguments; None where it may take any."""
+
+Named = tuple[str, str, str | None]
+"""The option that names it, a tool, and an argument of it or None."""
 
 Tool = Callable[..., Any] | BaseTool
 
@@ -45,38 +49,46 @@ class UnknownName(WiringRefused):
     sentence = "These name a tool or an argument that the app does not have."
 
 
-def check_names(
-    app: App,
-    *,
+def names_in(
     preferences: Sequence[Preference],
     by_tool: Mapping[str, Collection[str]],
-) -> None:
+    unchecked: Collection[str],
+) -> list[Named]:
+    """Return what an app's options name.
+
+    Args:
+        preferences: What fills arguments.
+        by_tool: Option -> the tools that it names.
+        unchecked: Tools for which their author answers.
+    """
+    named: list[Named]
+    named = [(option, tool, None) for option, names in by_tool.items() for tool in sorted(names)]
+    named += [(f"preference {p.key}", *pair) for p in preferences for pair in p.fills.items()]
+    return [one for one in named if one[1] not in unchecked]
+
+
+def check_names(named: Iterable[Named], root: object, plugins: Iterable[BasePlugin]) -> None:
     """Look for every tool and argument that is named, where all tools are known.
 
     Args:
-        app: The app, without our plugin.
-        preferences: What fills arguments.
-        by_tool: Option -> the tools that it names.
+        named: What options name.
+        root: The app's root agent.
+        plugins: The app's plugins, without ours.
 
     Raises:
         UnknownName: One is not there; it is named, with the nearest that is.
     """
-    tools = known_tools(app)
-    if tools is None:
-        return
-    named: list[tuple[str, str, str | None]]
-    named = [(option, tool, None) for option, names in by_tool.items() for tool in sorted(names)]
-    named += [(f"preference {p.key}", *pair) for p in preferences for pair in p.fills.items()]
-    if unknown := list(_unknown(named, tools)):
+    tools = known_tools(root, plugins)
+    if tools is not None and (unknown := list(_unknown(named, tools))):
         raise UnknownName(unknown)
 
 
-def known_tools(app: App) -> Tools | None:
+def known_tools(root: object, plugins: Iterable[BasePlugin]) -> Tools | None:
     """Return what an app's agents have; None where that is known at run time alone."""
-    if any(has_own(plugin, hook) for plugin in app.plugins for hook in _BEFORE):
+    if any(has_own(plugin, hook) for plugin in plugins for hook in _BEFORE):
         return None
     tools: dict[str, frozenset[str] | None] = dict.fromkeys(_ADDED)
-    waiting: list[object] = [app.root_agent]
+    waiting: list[object] = [root]
     seen: set[int] = set()
     while waiting:
         agent = waiting.pop()
@@ -118,8 +130,10 @@ def _read(tool: Tool) -> tuple[str, frozenset[str] | None]:
     """Return a tool's name and arguments; those of a function alone are all that it takes."""
     if not isinstance(tool, BaseTool):
         tool = FunctionTool(tool)
+    # A tool that ran in another app of its author's stands behind the gate, in a class of ours.
+    kind = next(one for one in type(tool).__mro__ if not issubclass(one, GatedTool))
     if not isinstance(tool, FunctionTool) or any(
-        _is_own(type(tool), method) for method in ("run_async", "_get_declaration")
+        _is_own(kind, method) for method in ("run_async", "_get_declaration")
     ):
         return tool.name, None
     parameters = inspect.signature(tool.func).parameters.values()
@@ -128,14 +142,9 @@ def _read(tool: Tool) -> tuple[str, frozenset[str] | None]:
     return tool.name, frozenset(one.name for one in parameters)
 
 
-def _unknown(named: Iterable[tuple[str, str, str | None]], tools: Tools) -> Iterator[str]:
+def _unknown(named: Iterable[Named], tools: Tools) -> Iterator[str]:
     for option, tool, argument in named:
         if tool not in tools:
-            yield f"{option}: {tool}{_nearest(tool, tools)}"
+            yield f"{option}: {tool}{nearest(tool, tools)}"
         elif argument is not None and (known := tools[tool]) is not None and argument not in known:
-            yield f"{option}: {tool}({argument}){_nearest(argument, known)}"
-
-
-def _nearest(name: str, names: Iterable[str]) -> str:
-    near = get_close_matches(name, sorted(names), n=1)
-    return f" (nearest: {near[0]})" if near else ""
+            yield f"{option}: {tool}({argument}){nearest(argument, known)}"

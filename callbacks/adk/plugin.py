@@ -42,7 +42,7 @@ from callbacks.adk.keeper import (
     owner_of_session,
 )
 from callbacks.adk.meter import Meter
-from callbacks.adk.naming import check_names
+from callbacks.adk.naming import names_in
 from callbacks.adk.noting import note_tools
 from callbacks.adk.outgoing import OnRequest, OutgoingRequests
 from callbacks.adk.records import distrust_stored, distrusted
@@ -89,6 +89,7 @@ class ContextBudgetPlugin(BasePlugin):
         without_model: Collection[str] = (),
         raw_past: Collection[str] = (),
         replacing: Collection[str] = (),
+        unchecked: Collection[str] = (),
         name: str = "context_budget",
     ) -> None:
         """Wire policy, store and counter together.
@@ -134,6 +135,8 @@ class ContextBudgetPlugin(BasePlugin):
                 sentences into requests; you answer for them (invariant 4).
             replacing: Names of plugins that stand before this one and have an `on_event_callback`
                 of their own (with `evidence`, of those after it too); you answer for them.
+            unchecked: Names of tools that options may name although an app's agents lack them (the
+                plugin serves several apps, or they are added later); you answer for them.
             name: The plugin's name in ADK.
 
         Raises:
@@ -188,18 +191,28 @@ class ContextBudgetPlugin(BasePlugin):
             self._release = ReleaseGate(evidence, meter, refusal_text, ask)
         self._gates = Gates(self._outgoing.check, self._outgoing.unmeasured)
         beside = Beside(self, replacing, last_word=evidence is not None)
-        self._wiring = Wiring(self._gates, beside, without_model, raw_past, preferences)
         self._derivation = ""
         self._parts: dict[str, Any] = {
             "schema": schema,
             "budget": budget,
             "counter": counter,
             "store": store,
-            "projectors": tuple(projectors or ()),
             "preferences": tuple(preferences),
+        }
+        by_tool = {
+            "projectors": tuple(projectors or ()),
             "private_results": tuple(private_results),
             "reducers": tuple(reducers or ()),
         }
+        self._parts |= by_tool
+        self._wiring = Wiring(
+            self._gates,
+            beside,
+            without_model,
+            raw_past,
+            preferences=preferences,
+            named=names_in(preferences, by_tool, unchecked),
+        )
 
     @classmethod
     def for_app(
@@ -263,12 +276,7 @@ class ContextBudgetPlugin(BasePlugin):
         plugin._derivation = derivation
         plugin._wiring.beside.check(app.plugins)
         plugin._wiring.wire(app)
-        parts = plugin._parts
-        check_names(
-            app,
-            preferences=parts["preferences"],
-            by_tool={o: parts[o] for o in ("projectors", "private_results", "reducers")},
-        )
+        plugin._wiring.check(app.root_agent, app.plugins)
         app.plugins.append(plugin)
         return plugin
 
@@ -333,10 +341,13 @@ class ContextBudgetPlugin(BasePlugin):
         """Gate every model of the tree, open the turn; answer live runs with a refusal."""
         try:
             distrust_stored(invocation_context)
-            self._wiring.beside.check(invocation_context.plugin_manager.plugins)
-            self._wiring.gate(getattr(invocation_context.agent, "root_agent", None))
+            plugins = invocation_context.plugin_manager.plugins
+            self._wiring.beside.check(plugins)
+            root = getattr(invocation_context.agent, "root_agent", None)
+            self._wiring.gate(root, plugins, inner=self._keeper.outer() is not None)
             turn = await self._keeper.open(invocation_context)
         except WiringRefused as error:
+            self._wiring.tell(error)
             turn = self._keeper.stateless(invocation_context)
             return self._stopped(turn.refuse(failed(error)))
         except Exception as error:  # noqa: BLE001 - a plugin that raises leaves its message in the session

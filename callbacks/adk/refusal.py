@@ -10,6 +10,9 @@ from google.adk.events.event import Event
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
+_NOT_SET_UP = "This app is not set up correctly, so nothing was sent."
+"""Its author finds in the log what is wrong; nobody else could mend it."""
+
 SENTENCES: Mapping[str, str] = {
     "CURRENT_AND_RULES_EXCEED_INPUT_BUDGET": (
         "The newest message and the rules alone exceed the input budget; nothing was sent."
@@ -33,7 +36,8 @@ SENTENCES: Mapping[str, str] = {
         "A remembered preference would have stood in a prompt, so the turn was stopped."
     ),
     "RAW_PAST_KEPT": ("This app brings past sentences into requests, so the turn was not run."),
-    "EVENT_HIDDEN": "A plugin of this app may hide events, so the turn was not run.",
+    "EVENT_HIDDEN": _NOT_SET_UP,
+    "TOOL_UNKNOWN": _NOT_SET_UP,
     "ANSWER_WITHOUT_CALL": "That request is no longer waiting for an answer; please ask anew.",
     "PREFERENCE_CHANGED": "A preference was just changed or forgotten; please ask once more.",
     "CONVERSATION_CHANGED": "This conversation moved on in the meantime; please ask once more.",

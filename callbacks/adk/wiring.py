@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 
+from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
@@ -13,6 +15,7 @@ from google.adk.tools.function_tool import FunctionTool
 from callbacks.adk.beside import Beside
 from callbacks.adk.gate import Gates
 from callbacks.adk.injection import Preference
+from callbacks.adk.naming import Named, check_names
 from callbacks.adk.tree import (
     Found,
     ModelNotGated,
@@ -26,6 +29,8 @@ from callbacks.context.budget import Budget
 from callbacks.context.errors import ContextError
 from callbacks.context.schema import ContextSchema
 from callbacks.counting.counter import Counter
+
+logger = logging.getLogger("local_agent.context")
 
 
 class AdkNotSupported(ContextError, RuntimeError):
@@ -50,14 +55,27 @@ class Wiring:
         beside: Beside,
         without_model: Collection[str] = (),
         raw_past: Collection[str] = (),
+        *,
         preferences: Sequence[Preference] = (),
+        named: Sequence[Named] = (),
     ) -> None:
-        """Gate with `gates`, among the plugins `beside`; see ContextBudgetPlugin for the rest."""
+        """Gate with `gates`, among the plugins `beside`; see ContextBudgetPlugin for the rest.
+
+        Args:
+            gates: Put before each model.
+            beside: Asked of the plugins beside ours.
+            without_model: Agents whose author answers for them.
+            raw_past: Agents and tools whose author answers for them.
+            preferences: What fills arguments of tools.
+            named: What options name; to be found in the agents of an app.
+        """
         self._gates = gates
         self.beside = beside
         self._without_model = frozenset(without_model)
         self._raw_past = frozenset(raw_past)
         self._filled = frozenset(tool for p in preferences for tool in p.fills)
+        self._named = tuple(named)
+        self._told: set[str] = set()
         self._known: weakref.WeakValueDictionary[int, object] = weakref.WeakValueDictionary()
         self.found: list[Found] = []
         gates.late = self.late
@@ -73,18 +91,41 @@ class Wiring:
         self.found = self._wired(root)
         return self.found
 
-    def gate(self, root: object) -> None:
-        """Gate the tree of a run that begins; a tree seen before is gated by its agents alone.
+    def check(self, root: object, plugins: Sequence[BasePlugin]) -> None:
+        """Look for the tools and arguments that options name, in an app's agents.
 
         Raises:
-            WiringRefused: As for `wire`.
+            UnknownName: One is not there; it is named.
+        """
+        check_names(self._named, root, self.beside.others(plugins))
+
+    def gate(self, root: object, plugins: Sequence[BasePlugin], *, inner: bool) -> None:
+        """Gate the tree of a run that begins; a tree seen before is gated by its agents alone.
+
+        Args:
+            root: The root agent of the run.
+            plugins: The plugins of the run.
+            inner: Whether a tool of an outer run started it; names were looked for there, since
+                an agent used as a tool has not the tools of the whole app.
+
+        Raises:
+            WiringRefused: As for `wire`, and for `check`.
         """
         if root is None:
             return
         if self._known.get(id(root)) is not root:
+            if not inner:
+                self.check(root, plugins)
             self.wire(root)
             self._known[id(root)] = root
         self._gates.gate_tree(root)
+
+    def tell(self, error: WiringRefused) -> None:
+        """Log, once and not in each turn, what an app's author has to mend: names of their own."""
+        told = f"error_code={error.error_code} {error}"
+        if told not in self._told:
+            self._told.add(told)
+            logger.error("event=wiring_refused %s", told)
 
     def late(self, tools: Iterable[BaseTool]) -> None:
         """Gate what the tools of one request keep, as far as they were not seen before.

@@ -16,6 +16,7 @@ from enum import Enum
 from typing import Any, Literal
 
 from callbacks.context.errors import InvalidSchema
+from callbacks.context.nearest import nearest
 from callbacks.context.slot import Slot
 from callbacks.context.values import MAX_NAME
 
@@ -113,17 +114,18 @@ def derive(
         filled: (tool, parameter) that a remembered preference may fill; never a slot.
 
     Raises:
-        InvalidSchema: `private` names a parameter that no tool has, or that is public as well.
+        InvalidSchema: `private` or `public` names a parameter that no tool has, or both name one.
     """
     left_out: list[LeftOut] = []
     tools = list(_tools(agent, left_out))
     known = {p.name for tool in tools for p in tool.parameters}
-    for name in sorted({*private, *public}):
-        if name not in known or (name in private and name in public):
-            # A misspelt name would let a private value in.
-            raise InvalidSchema(
-                "A parameter named private or public is none.", numbers={"name": name}
-            )
+    _check_named("private", private, known)
+    _check_named("public", public, known)
+    if both := sorted({*private} & {*public}):
+        listed = ", ".join(both)
+        raise InvalidSchema(
+            f"private and public both name these: {listed}.", numbers={"name": listed}
+        )
     results = {field_name: tool.name for tool in tools for field_name in _fields(tool.returns)}
     found: dict[str, dict[str, Slot]] = {}
     for tool in tools:
@@ -139,6 +141,16 @@ def derive(
     slots, fields = _named(found)
     topics = {tool.name: (_label(tool.name), tool.name in fields) for tool in tools}
     return Derivation(topics, slots, fields, tuple(left_out))
+
+
+def _check_named(option: str, names: Collection[str], known: Collection[str]) -> None:
+    """Refuse a name that no tool's parameter has: misspelt, it would let a private value in."""
+    if unknown := sorted({*names} - {*known}):
+        listed = ", ".join(f"{name}{nearest(name, known)}" for name in unknown)
+        raise InvalidSchema(
+            f"{option} names a parameter that no tool has: {listed}.",
+            numbers={"name": ", ".join(unknown)},
+        )
 
 
 def _named(

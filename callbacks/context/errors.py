@@ -9,7 +9,8 @@ from callbacks.context.trace import Block
 class ContextError(Exception):
     """A request or a piece of context is refused.
 
-    The message is one sentence without content, so that it may be shown and logged as it is.
+    The message is one sentence without content, so that it may be shown and logged as it is. The
+    code is a note beside it: a traceback prints that, and `str` does not.
 
     Attributes:
         error_code: The machine-readable code.
@@ -30,6 +31,7 @@ class ContextError(Exception):
         super().__init__(message or self.sentence)
         self.numbers: dict[str, int | str] = dict(numbers or {})
         self.blocks = blocks
+        self.add_note(f"error_code: {self.error_code}")
 
 
 class InvalidSchema(ContextError, ValueError):

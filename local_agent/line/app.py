@@ -6,6 +6,7 @@ Importing this reads no setting and imports neither ADK nor FastAPI.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from local_agent.line.building import BuildLocal, Line
     from local_agent.settings import Settings
+
+logger = logging.getLogger("local_agent.line")
 
 WEBHOOK_PATH = "/callback"
 READY_SECONDS = 2.0
@@ -59,8 +62,19 @@ def application(line: Line) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with line:
+        try:
+            await line.start()
+        except Exception as error:
+            code = getattr(error, "error_code", None)
+            # Ours are sentences; of others only the type is told, they may quote anything.
+            told = error if isinstance(code, str) else type(error).__name__
+            logger.error("event=not_started error_code=%s %s", code, told)  # noqa: TRY400 - as above
+            await line.stop()
+            raise
+        try:
             yield
+        finally:
+            await line.stop()
 
     app = FastAPI(
         title="LOCAL on LINE", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None
@@ -121,6 +135,7 @@ class LazyApp:
                 code = getattr(error, "error_code", None)
                 if not isinstance(code, str):
                     raise
+                logger.error("event=not_started error_code=%s %s", code, error)  # noqa: TRY400 - ours
                 await receive()
                 await send({"type": "lifespan.startup.failed", "message": f"{error} [{code}]"})
                 return

@@ -161,6 +161,7 @@ class Conversation:
             text,
             event_id=incoming.event_id,
             said_at_ms=incoming.said_at_ms,
+            channel=CHANNEL,
         )
         if incoming.source != "user" and (
             reply.card is not None or any(part.about_memory for part in reply.shown)

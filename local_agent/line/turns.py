@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -20,6 +19,7 @@ from local_agent.line.journal import DeferredJournal
 from local_agent.line.names import Names
 from local_agent.line.plan import Plan
 from local_agent.line.reading import DUMMY_TOKENS
+from local_agent.logs import reference
 from stores.errors import ConversationChanged, PreferenceChanged, StoreError
 from stores.inbox import Append, Claim, HeldPlan, Inbox, LeaseLost, Leaving, State
 from stores.ports import ContextStore
@@ -98,7 +98,7 @@ class Turns:
             await self._work(claim, leaving)
         except LeaseLost:
             # Somebody else has the chat, or the message was unsent: nothing more may leave.
-            logger.info("event=lease_lost ref=<%s>", reference(claim))
+            logger.info("event=lease_lost ref=<%s>", reference(claim.event_id))
         except asyncio.CancelledError:
             await self._cut_off(claim, leaving, None)
             raise
@@ -143,7 +143,7 @@ class Turns:
         try:
             await self._leave_unknown(claim, leaving.with_held, error_code)
         except LeaseLost:  # its ending was written before it was cut off, or by somebody else
-            logger.info("event=lease_lost ref=<%s>", reference(claim))
+            logger.info("event=lease_lost ref=<%s>", reference(claim.event_id))
 
     async def _leave_unknown(
         self, claim: Claim, with_held: tuple[str, ...] = (), error_code: str | None = None
@@ -279,12 +279,18 @@ class Turns:
             logger.warning(
                 "event=answer_%s ref=<%s> error_code=%s",
                 delivered.ending.value,
-                reference(claim),
+                reference(claim.event_id),
                 delivered.error_code,
             )
         for rest in (*ASK_AGAIN_SECONDS, None):
             try:
                 await self._write_down(claim, delivered, stale)
+                logger.info(
+                    "event=event_ended ref=<%s> ending=%s ms=<%d>",
+                    reference(claim.event_id),
+                    delivered.ending.value,
+                    self.clock() - claim.said_at_ms,
+                )
                 return
             except LeaseLost:
                 raise
@@ -292,7 +298,9 @@ class Turns:
                 code = error.error_code
             if rest is not None:
                 await asyncio.sleep(rest)
-        logger.error("event=ending_not_written ref=<%s> error_code=%s", reference(claim), code)
+        logger.error(
+            "event=ending_not_written ref=<%s> error_code=%s", reference(claim.event_id), code
+        )
 
     async def _write_down(self, claim: Claim, delivered: Delivered, stale: tuple[str, ...]) -> None:
         if delivered.ending is State.HELD and delivered.kept is not None:
@@ -337,15 +345,10 @@ class Turns:
             level,
             "event=%s ref=<%s> attempts=<%d> error_code=%s",
             "event_dead" if state is State.DEAD else "event_given_back",
-            reference(claim),
+            reference(claim.event_id),
             claim.attempts + 1,
             error_code,
         )
-
-
-def reference(claim: Claim) -> str:
-    """Return eight digits by which log lines of one event are found together."""
-    return hashlib.sha256(claim.event_id.encode()).hexdigest()[:8]
 
 
 def _kept(plan: Plan) -> bytes | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from stores.conformance.inbox import answer, arrival, take
+from stores.conformance.inbox import arrival
 from stores.conformance.scenario import (
     ANN,
     ANN_ELSEWHERE,
@@ -19,7 +19,6 @@ from stores.conformance.scenario import (
     scenario,
 )
 from stores.inbox import COUNTED_EVENTS, KEPT_MS, State
-from stores.ledger import Holding
 from stores.records import Owner
 
 
@@ -143,29 +142,6 @@ class InboxDaysSuite(Suite):
         await inbox.stay("ben", said_at_ms=NOW)
         assert (await store.erase(BEN, now_ms=NOW + 5)).complete
         assert (await store.inspect(BEN, now_ms=NOW + 5)).values == {}
-
-    @scenario
-    async def test_what_the_inbox_holds_of_a_person_is_told(self, store: Any) -> None:
-        """An event, done or not, a sent message, a quota and a leaving are each held (8)."""
-        inbox = store.inbox("town")
-
-        async def fill(what: str) -> None:
-            if what == "event":
-                await inbox.accept((arrival("e1"),), now_ms=NOW)
-            elif what == "answered":
-                await inbox.accept((arrival("e2"),), now_ms=NOW)
-                await answer(inbox, await take(inbox), sent=("m",))
-            elif what == "quota":
-                await inbox.spend("ann", event_id="e3", day="2026-01-01", most=1)
-            else:
-                await inbox.leave("ann", said_at_ms=NOW, due_at_ms=NOW + 9)
-
-        for what in ("event", "answered", "quota", "leaving"):
-            await fill(what)
-            assert await store.holding(ANN) is Holding.DATA, what
-            assert await store.holding(ANN_ELSEWHERE) is Holding.NOTHING
-            assert (await store.erase(ANN, now_ms=NOW + 5)).complete
-            assert await store.holding(ANN) is Holding.TOMBSTONE, what
 
     @scenario
     async def test_coming_back_and_erasing_at_once_are_one_after_the_other(

@@ -154,6 +154,23 @@ class InboxPeopleSuite(Suite):
         assert {claim.event_id for claim in claims} == {"g2", "b1"}
 
     @scenario
+    async def test_what_the_inbox_holds_is_held(self, store: Any) -> None:
+        """Of somebody without preferences an event, a sent id, a quota, a leaving is held (8)."""
+        inbox = store.inbox("town")
+        assert (await store.inspect(ANN, now_ms=NOW)).is_empty
+        await inbox.leave("ann", said_at_ms=NOW, due_at_ms=NOW)
+        await inbox.spend("ann", event_id="e1", day="2026-01-01", most=1)
+        held = await store.inspect(ANN, now_ms=NOW)
+        assert (held.in_inbox, held.open_events, held.is_empty) == (2, 0, False)
+        await inbox.accept((arrival("e1", "c1", message="m1"),), now_ms=NOW)
+        await answer(inbox, await take(inbox, chat="c1"), sent=("m",))
+        held = await store.inspect(ANN, now_ms=NOW)
+        assert (held.in_inbox, held.open_events, held.is_empty) == (4, 0, False)
+        assert (await store.erase(ANN, now_ms=NOW + 5)).complete
+        held = await store.inspect(ANN, now_ms=NOW + 5)
+        assert (held.in_inbox, held.is_empty) == (0, True)
+
+    @scenario
     async def test_erasing_reads_back_what_it_left(self, store: Any) -> None:
         """Somebody who writes after their erasure is somebody new, not a remainder (8)."""
         inbox = store.inbox("town")

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final, cast
+from typing import Final
 
 import pytest
 
@@ -29,7 +29,7 @@ from stores.conformance.scenario import (
 )
 from stores.consent import CARD_TTL_MS
 from stores.errors import InvalidInput, PreferenceChanged, StoreKeyMissing
-from stores.ledger import Holding, Inspection, KeyRotation, LedgerKind
+from stores.ledger import Inspection, KeyRotation, LedgerKind
 from stores.personal import PersonalStore
 from stores.records import PRIVATE, Outcome, Preferences, Proposal, Snapshot
 
@@ -189,13 +189,17 @@ class KeepingSuite(Suite):
     @scenario
     async def test_inspection_shows_all_there_is(self, store: PersonalStore) -> None:
         """What is held of a person is told whole, and nothing of anybody else (11)."""
-        assert await store.inspect(ANN, now_ms=NOW) == Inspection(owner=ANN)
+        for _ in range(2):  # to look leaves nothing behind
+            nobody = await store.inspect(ANN, now_ms=NOW)
+            assert nobody == Inspection(owner=ANN)
+            assert nobody.is_empty
         await remember(store, ANN, FOR_THE_CLUB)
         await remember(store, BEN, NEAR)
         await store.propose(ANN, COFFEE, now_ms=NOW)
         await write(store, ANN)
         held = await store.inspect(ANN, now_ms=NOW)
         assert (held.revision, held.generation, held.forgotten_at_ms) == (1, 2, None)
+        assert (held.known, held.is_empty) == (True, False)
         assert {key: (one.value, one.scope) for key, one in held.values.items()} == {
             "drink": ("tea", "the club")
         }
@@ -219,9 +223,15 @@ class KeepingSuite(Suite):
         assert {check.surface for check in result.verified} >= {
             *("preferences", "cards", "journal", "ledger")
         }
-        assert await store.inspect(ANN, now_ms=NOW + 5) == Inspection(
-            owner=ANN, revision=2, generation=seen.generation + 1, forgotten_at_ms=NOW + 5
+        left = await store.inspect(ANN, now_ms=NOW + 5)
+        assert left == Inspection(
+            owner=ANN,
+            known=True,
+            revision=2,
+            generation=seen.generation + 1,
+            forgotten_at_ms=NOW + 5,
         )
+        assert left.is_empty
         with pytest.raises(PreferenceChanged):
             await store.append(
                 ANN,
@@ -253,41 +263,6 @@ class KeepingSuite(Suite):
         assert (await store.erase(BEN, now_ms=NOW)).complete
         assert await store.snapshot(BEN, now_ms=NOW) == Snapshot(revision=1, generation=1)
 
-    @scenario
-    async def test_asking_about_a_stranger_leaves_no_trace(self, store: PersonalStore) -> None:
-        """Of somebody unknown nothing is held, and that they were asked for makes no row (11)."""
-        await remember(store, ANN, TEA)
-        for _ in range(2):
-            for stranger in (BEN, ANN_ELSEWHERE):
-                assert await store.holding(stranger) is Holding.NOTHING
-                assert await store.inspect(stranger, now_ms=NOW) == Inspection(owner=stranger)
-                assert await store.snapshot(stranger, now_ms=NOW) == Snapshot()
-        with pytest.raises(InvalidInput):
-            await store.holding(cast("Any", "ben"))
-
-    @scenario
-    async def test_each_thing_that_is_held_is_told(self, store: PersonalStore) -> None:
-        """A card, a value, a window, a line of the ledger: each is more than a tombstone (8)."""
-
-        async def fill(what: str) -> None:
-            if what == "card":
-                await store.propose(BEN, TEA, now_ms=NOW)
-            elif what == "value":
-                await remember(store, BEN, TEA)
-            elif what == "window":
-                await write(store, BEN)
-            elif what == "line":
-                await store.forget(BEN, None, now_ms=NOW)
-            else:
-                await store.erase(BEN, now_ms=NOW, keep_ledger=True)
-
-        for what in ("card", "value", "window", "line", "kept ledger"):
-            await fill(what)
-            assert await store.holding(BEN) is Holding.DATA, what
-            assert (await store.erase(BEN, now_ms=NOW)).complete
-            assert await store.holding(BEN) is Holding.TOMBSTONE, what
-            assert await store.holding(ANN) is Holding.NOTHING
-
     def test_ring_keys_rotate(self, store_url: str) -> None:
         """After a rotation the old ring key can go; without one, nothing it wrapped opens (8)."""
 
@@ -298,7 +273,6 @@ class KeepingSuite(Suite):
             async with self.open(store_url, store_keys=(OTHER_STORE_KEY,)) as store:
                 with pytest.raises(StoreKeyMissing):
                     await store.preferences(ANN, now_ms=NOW)
-                assert await store.holding(ANN) is Holding.DATA
                 assert await store.rotate_keys(ANN.tenant) == KeyRotation(lost=2)
                 assert (await store.forget(BEN, None, now_ms=NOW)).complete
             both = (OTHER_STORE_KEY, STORE_KEY)

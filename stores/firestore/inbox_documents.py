@@ -255,15 +255,12 @@ class InboxDocuments:
             raise NotDueError
         return document, told, self.base.unless_updated(one.update_time)
 
-    async def left_of(self, person: str, now_ms: int | None) -> int:
-        """Count what an erasure at that time left; what arrived after it is new.
-
-        None counts all there is, whenever it came.
-        """
+    async def left_of(self, person: str, now_ms: int) -> int:
+        """Count what an erasure at that time left; what arrived after it is new."""
         left: int = 0
         for kind, at in (("store_inbox", "arrived_at_ms"), ("store_sent", "at_ms")):
             found = await self.query(kind, "person", "==", person, only=[at])
-            left += len([one for one in found if now_ms is None or one.get(at) < now_ms])
+            left += len([one for one in found if one.get(at) < now_ms])
         kept = [self.document(kind, person) for kind in ("store_quota", "store_leavers")]
         return left + len([one for one in await self.base.get_all(kept) if one.exists])
 

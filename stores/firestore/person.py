@@ -147,14 +147,6 @@ class Person:
             last_event=self.last_event,
         )
 
-    @property
-    def says_more(self) -> bool:
-        """Whether there is more than a tombstone: lines of a dropped ledger count until deleted."""
-        lists = self.preferences, self.cards, self.generations
-        return (
-            any(lists) or self.lines > 0 or self.last_event is not None or self.due_at_ms == DUE_NOW
-        )
-
     def note(
         self,
         act: Act,

@@ -13,7 +13,7 @@ from stores.firestore.generations import GenerationsOnFirestore, held
 from stores.firestore.inbox import FirestoreInbox
 from stores.firestore.inbox_documents import InboxDocuments
 from stores.firestore.person import DUE_NOW, OF_SNAPSHOT, Person
-from stores.ledger import Holding, Inspection, LedgerEvent
+from stores.ledger import Inspection, LedgerEvent
 from stores.records import (
     PRIVATE,
     Card,
@@ -95,8 +95,12 @@ class FirestoreStore(GenerationsOnFirestore, StoreBase):
         else:
             raise StoreUnavailable("The store's rows do not fit together.", reason="damaged")
         live = person.snapshot(window, now_ms).window
+        inbox = InboxDocuments(self._documents, owner.tenant)
         return Inspection(
             owner=owner,
+            known=person.known,
+            # What came in this very millisecond is held as well.
+            in_inbox=await inbox.left_of(owner.person, now_ms + 1),
             revision=person.revision,
             generation=person.generation,
             forgotten_at_ms=person.forgotten_at_ms,
@@ -108,19 +112,12 @@ class FirestoreStore(GenerationsOnFirestore, StoreBase):
             window=live,
             window_expires_at_ms=window["expires_at_ms"] if window and live is not None else None,
             generations=held(person, now_ms),
-            open_events=await InboxDocuments(self._documents, owner.tenant).open_of(owner.person),
+            open_events=await inbox.open_of(owner.person),
             events=tuple(
                 LedgerEvent(**{name: value for name, value in line.items() if name != "epoch"})
                 for line in lines
             ),
         )
-
-    async def _holding(self, owner: Owner) -> Holding:
-        person, window = await self._documents.read(owner, window=True)
-        inbox = InboxDocuments(self._documents, owner.tenant)
-        if window is not None or person.says_more or await inbox.left_of(owner.person, None):
-            return Holding.DATA
-        return Holding.TOMBSTONE if person.known else Holding.NOTHING
 
     async def _erase(
         self, owner: Owner, act: Act, *, keep_ledger: bool = False, if_due: bool = False

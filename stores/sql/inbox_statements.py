@@ -296,8 +296,6 @@ LEFT: Final = (
     (leavers, (_persons_rows(leavers),)),
 )
 """What an erasure must leave nothing of; what arrived after it is new."""
-HELD: Final = tuple((table, _persons_rows(table)) for table in (inbox, sent, quota, leavers))
-"""What is held of a person here, whenever it came."""
 
 # quotas and leavers
 

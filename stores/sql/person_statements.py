@@ -32,7 +32,7 @@ from sqlalchemy import (
 )
 
 from stores.records import OF_GENERATION
-from stores.sql.inbox_statements import HELD, LEFT
+from stores.sql.inbox_statements import LEFT
 from stores.sql.session import Prepared
 from stores.sql.tables import (
     MINE,
@@ -249,34 +249,20 @@ READ_BACK: Final = Prepared(
         *_WINDOW_VAULT_KEY,
     )
 )
+_IN_INBOX: Final[ColumnElement[int]] = sum(
+    (_count(table, *conditions) for table, conditions in LEFT), start=literal_column("0")
+)
+IN_INBOX: Final = Prepared(select(_IN_INBOX))
 READ_BACK_ERASED: Final = Prepared(
     select(
         _count(preferences, mine(preferences), preferences.c.revision <= bindparam("revision")),
         _count(cards, mine(cards), cards.c.revision < bindparam("revision")),
         *_WINDOW_VAULT_KEY,
         _count(generations, mine(generations), generations.c.revision < bindparam("revision")),
-        sum((_count(table, *conditions) for table, conditions in LEFT), start=literal_column("0")),
+        _IN_INBOX,
         _count(ledger, mine(ledger), ledger.c.revision < bindparam("revision")),
     )
 )
-
-HOLDING: Final = Prepared(
-    select(
-        _count(people, mine(people)),
-        sum(
-            (
-                *(
-                    _count(table, mine(table))
-                    for table in (preferences, cards, generations, ledger)
-                ),
-                _count(journal, mine(journal), or_(kept_window, journal.c.last_event.is_not(None))),
-                *(_count(table, condition) for table, condition in HELD),
-            ),
-            start=literal_column("0"),
-        ),
-    )
-)
-"""Whether a person has a row, and how many rows say more of them than a tombstone does."""
 
 # housekeeping: whose things ran out, in this tenant
 

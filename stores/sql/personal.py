@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from stores.errors import StoreKeyMissing
-from stores.ledger import Holding, Inspection, LedgerKind
+from stores.ledger import Inspection, LedgerKind
 from stores.records import PRIVATE, Owner, SurfaceCheck
 from stores.sealing import KeyRing
 from stores.sql import (
@@ -30,9 +30,11 @@ def inspect(session: Session, owner: Owner, ring: KeyRing, *, now_ms: int) -> In
     """Read everything that is held of a person."""
     mine = {"tenant": owner.tenant, "person": owner.person}
     open_events = inbox_acts.open_of(session, owner)
+    # What came in this very millisecond is held as well.
+    [(in_inbox,)] = session.rows(person_statements.IN_INBOX, **mine, now_ms=now_ms + 1)
     found = session.rows(person_statements.PERSON_HELD, **mine)
     if not found:
-        return Inspection(owner=owner, open_events=open_events)
+        return Inspection(owner=owner, in_inbox=in_inbox, open_events=open_events)
     revision, forgotten_at_ms, generation, written_under, window_expires_at_ms, window = found[0]
     alive = window is not None and written_under == revision and now_ms < window_expires_at_ms
     values = session.rows(
@@ -46,6 +48,8 @@ def inspect(session: Session, owner: Owner, ring: KeyRing, *, now_ms: int) -> In
     waiting = session.rows(consent_statements.OPEN_CARDS, **mine, now_ms=now_ms, revision=revision)
     return Inspection(
         owner=owner,
+        known=True,
+        in_inbox=in_inbox,
         revision=revision,
         generation=generation or 0,
         forgotten_at_ms=forgotten_at_ms,
@@ -57,15 +61,6 @@ def inspect(session: Session, owner: Owner, ring: KeyRing, *, now_ms: int) -> In
         generations=generations.held(session, owner, now_ms=now_ms),
         events=events.read(session, owner),
     )
-
-
-def holding(session: Session, owner: Owner) -> Holding:
-    """Tell how much there is of a person, by one reading statement."""
-    found = session.rows(person_statements.HOLDING, tenant=owner.tenant, person=owner.person)
-    known, more = found[0]
-    if more:
-        return Holding.DATA
-    return Holding.TOMBSTONE if known else Holding.NOTHING
 
 
 def erase(

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from stores.errors import StoreKeyMissing
-from stores.ledger import Holding, Inspection
+from stores.ledger import Inspection
 from stores.records import (
     Card,
     ConsentResult,
@@ -83,9 +83,6 @@ class SqlStore(GenerationsOverSql, StoreBase):
     async def _inspect(self, owner: Owner, now_ms: int) -> Inspection:
         work = partial(personal.inspect, owner=owner, ring=self._ring, now_ms=now_ms)
         return await self._engine.write(owner, work)
-
-    async def _holding(self, owner: Owner) -> Holding:
-        return await self._engine.read(owner, partial(personal.holding, owner=owner))
 
     async def _erase(
         self, owner: Owner, act: Act, *, keep_ledger: bool = False, if_due: bool = False

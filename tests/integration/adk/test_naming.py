@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,11 +22,12 @@ from callbacks.adk.injection import Preference
 from callbacks.adk.naming import UnknownName
 from callbacks.adk.plugin import ContextBudgetPlugin
 from callbacks.adk.reducing import first_entries
+from callbacks.adk.toolgate import GatedTool
 from callbacks.context.budget import Budget
 from callbacks.counting.bytes import ByteCounter
 from stores.ports import ContextStore
-from tests.integration.adk.conftest import APP, SCHEMA, search_events, search_places
-from tests.support.scripted import ScriptedModel
+from tests.integration.adk.conftest import APP, SCHEMA, Town, search_events, search_places
+from tests.support.scripted import ScriptedModel, call, say
 
 
 def wire(
@@ -51,6 +53,9 @@ def fills(tool: str, argument: str) -> dict[str, Any]:
 def nothing(arguments: Any, result: Any) -> None:
     return None
 
+
+NOTHING: dict[str, Any] = {"projectors": {}, "preferences": [], "unchecked": []}
+"""Options of the town that name no tool."""
 
 MISSPELT: list[tuple[dict[str, Any], str]] = [
     (fills("serch_places", "diet"), r"preference diet: serch_places \(nearest: search_places\)"),
@@ -200,3 +205,79 @@ def test_what_is_known_at_run_time_alone_is_not_judged(store: ContextStore, made
     """A toolset's tools, or those that code adds to a request, may have any name."""
     root, plugins = OPEN[made]()
     assert wire(store, root, plugins, private_results=["later"]).plugins
+
+
+@pytest.mark.parametrize(("options", "told"), MISSPELT)
+async def test_without_for_app_the_first_run_looks_at_the_names(
+    store: ContextStore, caplog: pytest.LogCaptureFixture, options: dict[str, Any], told: str
+) -> None:
+    """No model is asked in any turn; the log names what is misspelt, once, and a person no name."""
+    town = Town(store, **(NOTHING | options))
+    root = agent(search_places, sub_agents=[agent(search_events, name="child")])
+    runner = town.runner(root, [LoggingPlugin()])
+    for turns in (1, 2):
+        events = await town.turn(runner, "hi")
+        assert "not set up correctly" in str(events[-1].content)
+        assert [report.refusal and report.refusal.code for report in town.reports] == [
+            "TOOL_UNKNOWN"
+        ] * turns
+    assert town.sent == []
+    [line] = [one for one in caplog.records if one.name == "local_agent.context"]
+    assert line.levelname == "ERROR"
+    assert re.search(f"error_code=TOOL_UNKNOWN .*{told}", line.getMessage())
+
+
+@pytest.mark.parametrize("made", OPEN)
+@pytest.mark.filterwarnings("ignore:.EXPERIMENTAL.:UserWarning")
+async def test_a_run_judges_no_name_that_it_cannot_know(store: ContextStore, made: str) -> None:
+    """Without `for_app` the rule is the same about what is known at run time alone."""
+    root, plugins = OPEN[made]()
+    town = Town(store, **NOTHING, private_results=["later"])
+    await town.turn(town.runner(root, plugins), "hi")
+    assert "TOOL_UNKNOWN" not in {r.refusal.code for r in town.reports if r.refusal}
+
+
+@pytest.mark.filterwarnings("ignore:The `plugins` argument:DeprecationWarning")  # ADK's own
+async def test_an_agent_as_a_tool_need_not_have_what_the_app_has(store: ContextStore) -> None:
+    """Names are looked for in the person's run; the run inside a tool has some of them alone."""
+    model = ScriptedModel.of(say("inside"))
+    inner = LlmAgent(name="inner", description="d", model=model)
+    outer = ScriptedModel.of(call("inner", request="r"), say("done"))
+    root = LlmAgent(name="root", model=outer, tools=[AgentTool(inner), search_events])
+    town = Town(store, **NOTHING, private_results=["search_events"])
+    await town.turn(town.runner(root), "hi")
+    assert [report.refusal for report in town.reports] == [None]
+    assert len(model.requests) == 1
+
+
+async def test_a_tool_that_ran_behind_a_gate_is_read_like_any_other(store: ContextStore) -> None:
+    """Another app may have run the same tool: what it takes is known all the same."""
+    tool = FunctionTool(search_events)
+    model = ScriptedModel.of(call("search_events", area="Huatan"), say("done"))
+    town = Town(store, **NOTHING)
+    await town.turn(town.runner(LlmAgent(name="root", model=model, tools=[tool])), "hi")
+    assert isinstance(tool, GatedTool)
+    for argument, codes in (("area", [None]), ("aera", ["TOOL_UNKNOWN"])):
+        other = Town(store, **(NOTHING | fills("search_events", argument)))
+        await other.turn(other.runner(agent(tool)), "hi")
+        assert [r.refusal and r.refusal.code for r in other.reports] == codes
+
+
+async def test_who_answers_for_a_name_says_so(store: ContextStore) -> None:
+    """A plugin of several apps names tools of each; those in `unchecked` are not looked for."""
+    options: dict[str, Any] = {"private_results": ["elsewhere"], "unchecked": ["elsewhere"]}
+    town = Town(store, **(NOTHING | options))
+    await town.turn(town.runner(agent(search_places)), "hi")
+    assert [report.refusal for report in town.reports] == [None]
+    assert wire(store, agent(), **options).plugins
+
+
+async def test_an_agents_own_tools_are_read_once(store: ContextStore) -> None:
+    """After the first run a turn does not look at the names again."""
+    town = Town(store, **NOTHING, private_results=["search_places"])
+    root = agent(search_places)
+    runner = town.runner(root)
+    await town.turn(runner, "hi")
+    root.tools.clear()
+    await town.turn(runner, "hi")
+    assert [report.refusal for report in town.reports] == [None, None]

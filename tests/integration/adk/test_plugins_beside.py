@@ -59,6 +59,8 @@ def test_a_plugin_before_ours_that_may_replace_events_is_refused_by_name(
         wire(store, Forges())
     assert caught.value.error_code == "EVENT_HIDDEN"
     assert caught.value.numbers == {"names": "forges"}
+    advice = "put them after the context plugin, or answer for them with replacing=['forges']."
+    assert str(caught.value).endswith(f"must see: forges; {advice}")
 
 
 def test_a_callback_put_on_the_object_counts_as_one_of_its_own(store: ContextStore) -> None:
@@ -90,14 +92,21 @@ def test_a_callback_of_another_plugin_counts_as_one_of_its_own(store: ContextSto
 
 
 async def test_a_plugin_that_was_put_before_ours_later_stops_each_turn(
-    store: ContextStore, town: Town
+    store: ContextStore, town: Town, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Order is what a run finds; no model is called and nothing forged is believed."""
+    """No model is called; the person reads no developer's sentence, which is logged, once."""
     app, model = wire(store)
     app.plugins.insert(0, Forges())
-    events = await town.turn(Runner(app=app, session_service=town.sessions), "hi")
-    assert model.requests == []
-    assert "may hide events" in str(events[-1].content)
+    runner = Runner(app=app, session_service=town.sessions)
+    for _ in range(2):
+        events = await town.turn(runner, "hi")
+        assert model.requests == []
+        assert "not set up correctly" in str(events[-1].content)
+        assert "plugin" not in str(events[-1].content)
+    [told] = [one for one in caplog.records if one.name == "local_agent.context"]
+    assert told.levelname == "ERROR"
+    assert "error_code=EVENT_HIDDEN" in told.getMessage()
+    assert "must see: forges; " in told.getMessage()
 
 
 async def test_who_answers_for_a_plugin_names_it(store: ContextStore, town: Town) -> None:

@@ -65,6 +65,7 @@ class Desk:
             "counter": ByteCounter(),
             "budget": Budget(100_000, "utf8_bytes"),
             "projectors": {"look": lambda _, result: SCHEMA.project("look", dict(result))},
+            "unchecked": ["look"],  # not every agent has it
             "history": HistoryMinimizer(self.load, language="en"),
             "on_report": self.reports.append,
             "on_request": lambda request, record: self.sent.append((request, record)),

@@ -24,8 +24,8 @@ async def test_a_card_is_pressed_once(world: World) -> None:
     assert await world.of(ANN) == {"dietary_type": "vegetarian"}
     owner = Owner(tenant=world.settings.tenant, person=world.names.person(ANN))
     held = await world.store.inspect(owner, now_ms=world.now)
-    granted = [event.channel for event in held.events if event.kind.value == "granted"]
-    assert granted == ["line"]
+    told = [(event.kind.value, event.channel) for event in held.events]
+    assert told == [("proposed", "line"), ("granted", "line")]
 
 
 async def test_a_declined_card_is_void(world: World) -> None:

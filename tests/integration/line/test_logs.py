@@ -107,6 +107,10 @@ async def test_nothing_of_anybody_is_logged(tmp_path, everything, capfd):
     told = lines.getvalue()
     assert "event=worker_started" in told
     assert "event=webhook_refused" in told
+    ended = re.findall(
+        r"level=INFO \S+ event=event_ended ref=<\w{8}> ending=\w+ ms=<\d+>$", told, re.MULTILINE
+    )
+    assert len(ended) >= answers
     assert "LINE_MAYBE_DELIVERED" in told
     written = capfd.readouterr()
     raw = everything.getvalue()

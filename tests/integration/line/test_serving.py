@@ -14,6 +14,7 @@ import pytest
 from benchmarks.line.processes import SECRET, TOKEN, Process, environment, free_port
 from local_agent.line.peer import LinePeer
 from local_agent.line.peer_events import line_id
+from local_agent.logs import reference
 from stores.inbox import Arrival, State
 from stores.open import open_store
 from tests.support import postgres
@@ -203,10 +204,56 @@ def test_the_inbox_is_looked_after(tmp_path):
     assert (row["event_id"], row["attempts"], row["state"]) == ("01HDEAD", 1, "dead")
     assert "chat" not in row
     assert "我的秘密" not in listed.stdout
-    assert run(env, "inbox", "retry", "01HDEAD").returncode == 0
+    assert row["ref"] == reference("01HDEAD")
+    assert listed.stdout.splitlines()[1].startswith(row["ref"])
+    assert run(env, "inbox", "retry", row["ref"]).returncode == 0
     again = run(env, "inbox", "retry", "01HDEAD")
-    assert (again.returncode, again.stderr) == (2, "No dead event has this id. [EVENT_NOT_DEAD]\n")
+    assert (again.returncode, again.stderr) == (
+        2,
+        "No dead event has this id or ref. [EVENT_NOT_DEAD]\n",
+    )
     assert ["waiting", "1"] in [
         line.split() for line in run(env, "inbox", "counts").stdout.splitlines()
     ]
     assert run(env, "inbox", "list").stdout == "No event is dead.\n"
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("mysql://u:p@h/x", "UNSUPPORTED_STORE_URL"),
+        ("sqlite:///local.db", "UNSUPPORTED_STORE_URL"),
+        ("sqlite+aiosqlite:////nope/dir/local.db", "STORE_UNAVAILABLE"),
+        ("postgresql+asyncpg://u:p@127.0.0.1:9/x", "STORE_UNAVAILABLE"),
+    ],
+)
+def test_a_store_that_cannot_be_opened_is_said_before_serving(tmp_path, url, code, workers):
+    """The sentence and the code that other commands give, and no status of success."""
+    env = environment(url, "http://127.0.0.1:9", tmp_path)
+    served = run(env, "serve", "--port", "0", "--workers", workers)
+    assert served.returncode in {1, 2}
+    last = served.stderr.splitlines()[-1]
+    assert last.endswith(f"[{code}]")
+    assert "u:p" not in served.stderr
+    looked = run(env, "work")
+    assert looked.stderr.splitlines()[-1] == last
+
+
+def test_another_server_is_told_why_in_the_log(tmp_path):
+    """Under uvicorn alone the log has the sentence, for uvicorn's own words are not kept."""
+    env = environment("sqlite+aiosqlite:////nope/dir/local.db", "http://127.0.0.1:9", tmp_path)
+    command = [sys.executable, "-m", "uvicorn", "local_agent.line.app:app", "--port", "0"]
+    ended = subprocess.run(
+        command, check=False, env=env, capture_output=True, text=True, timeout=120
+    )
+    assert ended.returncode != 0
+    assert "event=not_started error_code=STORE_UNAVAILABLE" in ended.stderr
+
+
+def test_a_bad_port_in_the_environment_is_named(tmp_path):
+    """Nobody typed --port: the variable is what to mend."""
+    env = {**environment(sqlite_url(tmp_path), "http://127.0.0.1:9", tmp_path), "PORT": "abc"}
+    served = run(env, "serve")
+    assert served.returncode == 2
+    assert served.stderr.startswith("$PORT: ")

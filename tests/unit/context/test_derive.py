@@ -143,9 +143,14 @@ def test_what_a_preference_fills_never_becomes_a_slot() -> None:
 
 def test_a_private_name_that_no_tool_has_is_refused() -> None:
     """A misspelt name would let a private value in, so it is an error."""
-    with pytest.raises(InvalidSchema):
-        derive(Agent([search]), private=["dieet"])
-    with pytest.raises(InvalidSchema):
+    with pytest.raises(InvalidSchema) as caught:
+        derive(Agent([search]), private=["dieet", "diet", "zzz"])
+    told = "private names a parameter that no tool has: dieet (nearest: diet), zzz."
+    assert str(caught.value) == told
+    assert caught.value.numbers == {"name": "dieet, zzz"}
+    with pytest.raises(InvalidSchema, match=r"^public names .*: dieet \(nearest: diet\)\."):
+        derive(Agent([search]), public=["dieet"])
+    with pytest.raises(InvalidSchema, match=r"private and public both name these: diet\."):
         derive(Agent([search]), private=["diet"], public=["diet"])
     assert "phone_number" not in derive(Agent([search]), public=["phone_number"]).slots
 

@@ -6,10 +6,13 @@ import traceback
 
 import pytest
 
+from callbacks.adk.beside import EventHidden
 from callbacks.context import errors
 from callbacks.context.errors import BudgetExceeded, ContextError, InvalidSchema
 from callbacks.context.slot import Slot
 from callbacks.context.trace import Action, Block
+from stores.errors import StoreError, StoreUnavailable
+from stores.inbox import LeaseLost
 
 CODES = {
     "ContextError": "CONTEXT_INVALID",
@@ -53,6 +56,16 @@ def test_a_refusal_carries_data():
         assert other.unit == "tokens"
         assert other.blocks == (block,)
         assert str(other) == str(error)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, StoreError, StoreUnavailable, LeaseLost, EventHidden])
+def test_a_traceback_says_the_code(kind):
+    """The code that docs/codes.md explains stands in a traceback once, and not in the sentence."""
+    error = kind(["its_name"]) if kind is EventHidden else kind()
+    for one in (error, copy.copy(error)):
+        told = "".join(traceback.format_exception(one)).splitlines()
+        assert told.count(f"error_code: {kind.error_code}") == 1
+        assert kind.error_code not in str(one)
 
 
 def test_a_schemas_author_is_told_which_word_is_wrong():

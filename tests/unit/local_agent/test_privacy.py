@@ -5,7 +5,6 @@ import io
 import json
 import sqlite3
 from contextlib import closing
-from itertools import product
 
 import pytest
 
@@ -21,10 +20,9 @@ OLD = "an old store key of these tests that is long enough"
 NEW = "a new store key of these tests that is long enough"
 SECRET = "a pseudonym key of these tests, long enough"
 NOW = 1_000_000
-USER = "U" + "1" * 32
-OTHER = "U" + "2" * 32
-GROUP = "C" + "3" * 32
-NOTHING = "Nothing was held of this person.\n"
+ANN = "U0123456789abcdef0123456789abcde0"
+BEN = "U0123456789abcdef0123456789abcde1"
+CLUB = "C0123456789abcdef0123456789abcde2"
 
 
 @pytest.fixture
@@ -44,23 +42,6 @@ def run(capsys, monkeypatch, tmp_path):
     return run_here
 
 
-@pytest.fixture
-def rows(tmp_path):
-    """Counts the rows of every table of the store's file."""
-
-    def count():
-        with closing(sqlite3.connect(tmp_path / "store.db")) as bare:
-            return {
-                table: len(bare.execute(select).fetchall())
-                for table, select in bare.execute(
-                    "SELECT name, 'SELECT 1 FROM ' || name FROM sqlite_master "
-                    "WHERE type = 'table' AND name LIKE 'store_%'"
-                )
-            }
-
-    return count
-
-
 def remember(person="ann", key="diet", value="vegan-value"):
     async def tell():
         owner = Owner(tenant="local", person=person)
@@ -72,6 +53,12 @@ def remember(person="ann", key="diet", value="vegan-value"):
             await store.approve(owner, card.token, now_ms=NOW)
 
     asyncio.run(tell())
+
+
+def people():
+    """Return of whom the store has a row."""
+    with closing(sqlite3.connect("store.db")) as bare:
+        return [person for (person,) in bare.execute("SELECT person FROM store_people")]
 
 
 def test_inspect_shows_what_is_held(run):
@@ -91,20 +78,136 @@ def test_inspect_shows_what_is_held(run):
 
 def test_a_user_of_a_channel_is_found(run):
     """The channel's own id leads to the same person as their pseudonym, in their tenant alone."""
-    remember(pseudonym(SECRET.encode(), "local", "line", USER))
-    in_group = ["--channel", "line.group", "--user", f"{GROUP}/{USER}"]
-    assert "vegan-value" in run("privacy", "inspect", "--user", USER)[1]
-    for other in (["--user", OTHER], ["--user", USER, "--tenant", "x"], in_group):
+    remember(pseudonym(SECRET.encode(), "local", "line", ANN))
+    remember(pseudonym(SECRET.encode(), "local", "line.group", f"{CLUB}/{BEN}"), value="club-value")
+    assert "vegan-value" in run("privacy", "inspect", "--user", ANN)[1]
+    club = ["--user", f"{CLUB}/{BEN}", "--channel", "line.group"]
+    assert "club-value" in run("privacy", "inspect", *club)[1]
+    for other in (["--user", BEN], ["--user", ANN, "--tenant", "x"]):
         status, out, _ = run("privacy", "inspect", *other)
-        assert (status, "vegan-value" in out, USER in out) == (0, False, False)
-    remember(pseudonym(SECRET.encode(), "local", "line.group", f"{GROUP}/{USER}"), value="fish")
-    assert "diet = fish" in run("privacy", "inspect", *in_group)[1]
+        assert (status, "-value" in out, other[1] in out) == (0, False, False)
+
+
+MISTYPED = [
+    (["--user", "Ubbb"], "no id of a LINE user"),
+    (["--user", ANN[:-1]], "no id of a LINE user"),
+    (["--user", f"{ANN}0"], "no id of a LINE user"),
+    (["--user", f"{ANN}\n"], "no id of a LINE user"),
+    (["--user", ANN.upper()], "no id of a LINE user"),
+    (["--user", CLUB], "id of a group or room"),
+    (["--user", CLUB.replace("C", "R")], "--channel line.group"),
+    (["--user", ANN, "--channel", "Line"], "channel Line (nearest: line);"),
+    (["--user", ANN, "--channel", "line.gruop"], "(nearest: line.group)"),
+    (["--user", ANN, "--channel", "zz"], "channel zz; there are line and line.group."),
+    (["--user", ANN, "--channel", ""], "There is no channel"),
+    (["--user", ANN, "--channel", "line.group"], "GROUP/USER"),
+    (["--user", f"{BEN}/{ANN}", "--channel", "line.group"], "GROUP/USER"),
+]
+
+
+@pytest.mark.parametrize(("who", "told"), MISTYPED)
+@pytest.mark.parametrize(
+    "what",
+    [
+        ["privacy", "inspect"],
+        ["privacy", "export"],
+        ["privacy", "forget", "--all"],
+        ["privacy", "erase", "--yes"],
+        ["evidence", "show", "G1"],
+    ],
+)
+def test_a_mistyped_id_is_nobody(run, what, who, told):
+    """An id that its channel cannot give is refused: "gone" would be believed of another."""
+    remember()
+    status, out, err = run(*what, *who)
+    assert (status, out) == (2, "")
+    assert told in err
+    assert err.rstrip().endswith("[COMMAND_INVALID]")
+    assert ANN not in err
+    assert people() == ["ann"]
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        ["forget", "--all"],
+        ["forget", "--key", "dietary_type"],
+        ["erase", "--yes"],
+        ["erase", "--yes", "--keep-ledger"],
+        ["erase"],
+    ],
+)
+@pytest.mark.parametrize("who", [["nobodyhere"], ["--user", ANN]])
+def test_of_a_stranger_nothing_was_held(run, what, who):
+    """Nothing is said to be gone, nobody is asked, no row is made, and a list of people goes on."""
+    remember()
+    status, out, err = run("privacy", *what, *who)
+    assert (status, err) == (0, "")
+    assert out.startswith("nothing was held of this person in the tenant local, and nothing was w")
+    assert ("--user" in out) is (who == ["nobodyhere"])
+    status, out, _ = run("privacy", *what, *who, "--json")
+    told = json.loads(out)
+    assert (status, told["outcome"], told["held"]) == (0, "nothing_held", False)
+    assert (told["complete"], told["verified"]) == (True, [])
+    assert people() == ["ann"]
+
+
+def test_a_stranger_is_shown_as_one(run):
+    """To look or to export says that nothing is held; the export is still an answer, in JSON."""
+    remember()
+    status, out, _ = run("privacy", "inspect", "nobodyhere", "--tenant", "twon")
+    assert (status, out.startswith("nothing is held of this person in the tenant twon")) == (
+        0,
+        True,
+    )
+    status, out, err = run("privacy", "export", "nobodyhere")
+    assert (status, json.loads(out)["preferences"]) == (0, {})
+    assert err.startswith("nothing is held of this person in the tenant local")
+    assert run("privacy", "export", "ann")[2] == ""
+    assert "nothing is held" not in run("privacy", "inspect", "ann")[1]
+    assert people() == ["ann"]
+
+
+def test_what_the_inbox_alone_holds_is_no_stranger(run):
+    """Somebody who asked and had nothing remembered is erased, not said to be unknown (8)."""
+
+    async def spend():
+        async with open_store("sqlite+aiosqlite:///store.db") as store:
+            await store.inbox("local").spend("ben", event_id="e", day="2026-01-01", most=9)
+
+    asyncio.run(spend())
+    assert "inbox         1 rows, 0 events not done" in run("privacy", "inspect", "ben")[1]
+    status, out, _ = run("privacy", "erase", "ben", "--yes")
+    assert (status, "inbox         gone" in out, "nothing was held" in out) == (0, True, False)
+    assert "nothing is held of this person but the tombstone" in run("privacy", "inspect", "ben")[1]
+
+
+def test_a_tombstone_is_told_from_what_is_held(run):
+    """Who was erased is known by their tombstone alone, and a second time nothing else was held."""
+    remember()
+    status, out, _ = run("privacy", "erase", "ann", "--yes", "--json")
+    assert (status, json.loads(out)["held"]) == (0, True)
+    assert "nothing is held of this person but the tombstone" in run("privacy", "inspect", "ann")[1]
+    status, out, _ = run("privacy", "erase", "ann", "--yes")
+    assert (status, out.splitlines()[0]) == (
+        0,
+        "nothing was held of this person but the tombstone",
+    )
+    assert json.loads(run("privacy", "erase", "ann", "--yes", "--json")[1])["held"] is False
+
+
+def test_who_cannot_read_can_erase(run, monkeypatch):
+    """Values that no key at hand opens are held, and are taken away all the same (8)."""
+    remember()
+    monkeypatch.setenv("LOCAL_STORE_KEYS", NEW)
+    status, out, _ = run("privacy", "erase", "ann", "--yes")
+    assert (status, "preferences   gone" in out, "nothing was held" in out) == (0, True, False)
 
 
 def test_without_the_key_nobody_is_guessed(run, monkeypatch):
     """A user's id without the key that makes pseudonyms is refused by the variable's name."""
     monkeypatch.delenv("LOCAL_PSEUDONYM_KEY")
-    status, _, err = run("privacy", "inspect", "--user", USER)
+    status, _, err = run("privacy", "inspect", "--user", ANN)
     assert (status, "LOCAL_PSEUDONYM_KEY" in err, "SETTINGS_INVALID" in err) == (2, True, True)
 
 
@@ -117,138 +220,6 @@ def test_what_is_not_said_is_asked_for(run, arguments):
     """A person, and what to forget, are said once, or the command says how."""
     status, _, err = run("privacy", *arguments)
     assert (status, "COMMAND_INVALID" in err) == (2, True)
-
-
-COMMANDS = (
-    ["inspect"],
-    ["export"],
-    ["forget", "--all"],
-    ["forget", "--key", "dietary_type"],
-    ["erase", "--yes"],
-)
-
-
-@pytest.mark.parametrize(
-    ("user", "says"),
-    [
-        ("Ubbb", "U and 32 hexadecimal digits"),
-        ("U" + "B" * 32, "in lower case"),
-        (USER + "1", "U and 32 hexadecimal digits"),
-        (USER + "\n", "U and 32 hexadecimal digits"),
-        ("", "U and 32 hexadecimal digits"),
-        (GROUP, "--channel line.group"),
-        (f"{GROUP}/{USER}", "U and 32 hexadecimal digits"),
-    ],
-)
-def test_a_mistyped_id_is_refused(run, rows, user, says):
-    """What is no user's id on LINE names nobody: it is refused, not repeated, and makes no row."""
-    remember()
-    before = rows()
-    for command in COMMANDS:
-        status, out, err = run("privacy", *command, "--user", user)
-        assert (status, out, "COMMAND_INVALID" in err, says in err) == (2, "", True, True)
-        assert not user or user not in err
-    assert rows() == before
-
-
-@pytest.mark.parametrize(
-    "user", [USER, GROUP, f"{GROUP}/", f"/{USER}", f"{USER}/{USER}", f"{GROUP}/{USER}/{USER}"]
-)
-def test_somebody_in_a_group_is_named_by_both_ids(run, user):
-    """In a group a person is the chat's and their own id together; one alone is refused."""
-    remember()
-    asked = ["--channel", "line.group", "--user", user]
-    status, out, err = run("privacy", "erase", *asked, "--yes")
-    assert (status, out, "COMMAND_INVALID" in err, "CHAT/USER" in err) == (2, "", True, True)
-
-
-@pytest.mark.parametrize(
-    ("channel", "says"),
-    [
-        ("Line", "did you mean line?"),
-        ("lin", "did you mean line?"),
-        ("line-group", "did you mean line.group?"),
-        ("web", "there are line and line.group."),
-        ("", "there are line and line.group."),
-    ],
-)
-def test_an_unknown_channel_is_refused(run, rows, channel, says):
-    """On another channel everybody is a stranger: one that LOCAL has not is refused by name."""
-    remember()
-    before = rows()
-    for command, who in product(COMMANDS, (["--user", USER], ["ann"])):
-        status, out, err = run("privacy", *command, *who, "--channel", channel)
-        assert (status, out, "COMMAND_INVALID" in err) == (2, "", True)
-        assert (f"There is no channel {channel!r}" in err, says in err) == (True, True)
-    assert rows() == before
-
-
-@pytest.mark.parametrize("who", [["nobodyhere"], ["--user", OTHER]])
-def test_of_a_stranger_nothing_was_held(run, rows, who):
-    """A sentence says that nothing was held; no row is made, and a list goes on with status 0."""
-    remember()
-    before = rows()
-    for command in (["erase", "--yes"], ["forget", "--all"], ["forget", "--key", "diet"]):
-        for _ in range(2):
-            assert run("privacy", *command, *who) == (0, NOTHING, "")
-        status, out, _ = run("privacy", *command, *who, "--json")
-        assert (status, json.loads(out)) == (0, {"held": "nothing", "complete": True})
-    status, out, _ = run("privacy", "inspect", *who)
-    assert (status, out.splitlines()[1:]) == (0, ["Nothing is held of this person."])
-    assert json.loads(run("privacy", "inspect", *who, "--json")[1])["held"] == "nothing"
-    assert rows() == before
-    assert "diet = vegan-value" in run("privacy", "inspect", "ann")[1]
-
-
-def test_of_a_stranger_no_export_is_made(run, rows, tmp_path):
-    """An export of nobody would look like one of somebody: a sentence says so, and no file is."""
-    remember()
-    before = rows()
-    said = "Nothing is held of this person.\n"
-    assert run("privacy", "export", "nobodyhere", "--out", "p.json") == (0, "", said)
-    assert not (tmp_path / "p.json").exists()
-    status, out, err = run("privacy", "export", "nobodyhere", "--json")
-    assert (status, json.loads(out), err) == (0, {"held": "nothing"}, said)
-    assert rows() == before
-
-
-def test_of_an_erased_person_a_tombstone_alone_is_held(run):
-    """Of somebody erased nothing is held but what stops old words, and every command says so."""
-    remember()
-    status, out, _ = run("privacy", "erase", "ann", "--yes")
-    assert (status, NOTHING in out) == (0, False)
-    status, out, _ = run("privacy", "inspect", "ann")
-    assert (status, out.splitlines()[1]) == (0, "Nothing is held of this person.")
-    assert out.splitlines()[2].startswith("A tombstone without content is kept")
-    status, out, _ = run("privacy", "erase", "ann", "--yes")
-    assert (status, out.startswith(NOTHING), "A tombstone" in out) == (0, True, True)
-    # That they asked again counts: what was said since is not learned either.
-    held = json.loads(run("privacy", "inspect", "ann", "--json")[1])
-    assert (held["held"], held["revision"]) == ("tombstone", 3)
-    assert json.loads(run("privacy", "export", "ann")[1])["revision"] == 3
-
-
-def test_somebody_who_only_left_is_held_and_erased(run, rows):
-    """A mark of the inbox is held as well: it is told without content, and an erasure takes it."""
-    remember()
-
-    async def leave():
-        async with open_store("sqlite+aiosqlite:///store.db", store_keys=[OLD.encode()]) as store:
-            await store.inbox("local").leave("ben", said_at_ms=NOW, due_at_ms=NOW)
-
-    asyncio.run(leave())
-    status, out, _ = run("privacy", "inspect", "ben")
-    assert (status, out.splitlines()[1].startswith("Marks without content")) == (0, True)
-    status, out, _ = run("privacy", "erase", "ben", "--yes")
-    assert (status, NOTHING in out, rows()["store_leavers"]) == (0, False, 0)
-
-
-def test_without_the_ring_a_person_is_still_erased(run, monkeypatch):
-    """Whether somebody is known needs no key: who lost the ring can take people out (8)."""
-    remember()
-    monkeypatch.setenv("LOCAL_STORE_KEYS", NEW)
-    status, out, _ = run("privacy", "erase", "ann", "--yes")
-    assert (status, "vault         gone" in out) == (0, True)
 
 
 def test_export_writes_a_file_for_its_owner_alone(run, tmp_path):

@@ -2,18 +2,20 @@
 
 import pytest
 
-from local_agent import cli, serving
+from local_agent import cli, extras
 
 
-@pytest.mark.parametrize("command", ["serve", "work"])
-def test_a_missing_extra_is_named(monkeypatch, capsys, command):
+@pytest.mark.parametrize("module", extras.LINE)
+@pytest.mark.parametrize("command", ["serve", "work", "console"])
+def test_a_missing_extra_is_named(monkeypatch, capsys, command, module):
     """Without the extra nothing starts: one sentence says what to install, with status 2."""
-    monkeypatch.setattr(serving, "find_spec", lambda name: None if name == "linebot" else name)
+    monkeypatch.setenv("LOCAL_LINE_CHANNEL_SECRET", "s")
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == module else name)
     with pytest.raises(SystemExit) as ended:
         cli.main([command])
     assert ended.value.code == 2
     said = capsys.readouterr().err
-    assert "local-agent[line]" in said
+    assert "pip install '.[line]'" in said
     assert said.rstrip().endswith("[COMMAND_INVALID]")
 
 
