@@ -214,7 +214,7 @@ def forget(*, as_json: bool, key: str | None, everything: bool, **who: str | Non
     """Forget one thing, or all that is remembered, and read back what is left where.
 
     The exit status is 0 only if nothing is left. A name under which nothing can have been
-    remembered, such as a misspelt one, is refused.
+    remembered, such as a misspelt one, is refused, where anything is held of the person.
 
     \b
     Examples:
@@ -227,14 +227,14 @@ def forget(*, as_json: bool, key: str | None, everything: bool, **who: str | Non
     owner = _owner(settings, **who)
 
     async def work(store: WholeStore) -> tuple[Inspection | None, ForgetResult | None]:
+        before = await look(store, owner, now_ms=_now())
+        if is_stranger(before):
+            return before, None
         if key is not None:
             held = await store.inspect(owner, now_ms=_now())
             named = {*held.values, *(event.key for event in held.events)}
             if key not in named and key != _own_key():
                 raise NeverRemembered
-        before = await look(store, owner, now_ms=_now())
-        if is_stranger(before):
-            return before, None
         return before, await store.forget(owner, key, now_ms=_now(), channel=CHANNEL)
 
     before, result = _ask(settings, work)
@@ -372,9 +372,9 @@ def _owner(
 
     if (person is None) is (user is None):
         raise click.UsageError("Say who it is: PERSON, or --user ID.")
+    checked_id(channel or "", user)
     tenant = tenant or settings.tenant
     if user is not None:
-        checked_id(channel or "", user)
         if settings.pseudonym_key is None and not settings.pseudonym_dev_file.exists():
             raise SettingsError("LOCAL_PSEUDONYM_KEY", "must be set to know who a user is")
         person = pseudonym(pseudonym_key(settings), tenant, channel or "", user)

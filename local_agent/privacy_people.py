@@ -23,8 +23,8 @@ those of rooms R and 32 of the same: https://developers.line.biz/en/faq/tags/lin
 _OF_LINE = "U and 32 of the characters 0-9 and a-f"
 
 
-def checked_id(channel: str, user: str) -> None:
-    """Refuse an id that cannot be one of its channel's; the sentence repeats no id.
+def checked_id(channel: str, user: str | None) -> None:
+    """Refuse an unknown channel, and an id that cannot be one of it; the sentence repeats no id.
 
     Raises:
         click.UsageError: If there is no such channel, or its ids have another form.
@@ -37,6 +37,8 @@ def checked_id(channel: str, user: str) -> None:
         raise click.UsageError(
             f"There is no channel {channel}{meant}; there are {PERSON} and {GROUP_PERSON}."
         )
+    if user is None:
+        return
     if channel == GROUP_PERSON:
         if not re.fullmatch(f"[CR][0-9a-f]{{32}}/{_USER}", user):
             raise click.UsageError(

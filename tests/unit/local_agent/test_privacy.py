@@ -130,8 +130,27 @@ def test_a_mistyped_id_is_nobody(run, what, who, told):
 @pytest.mark.parametrize(
     "what",
     [
+        ["privacy", "inspect", "ann"],
+        ["privacy", "export", "ann"],
+        ["privacy", "forget", "ann", "--all"],
+        ["privacy", "erase", "ann", "--yes"],
+        ["evidence", "show", "G1", "--person", "ann"],
+    ],
+)
+def test_an_unknown_channel_beside_a_pseudonym_is_refused(run, what):
+    """Who names a channel that there is not is told so, even where the person is named without."""
+    remember()
+    status, out, err = run(*what, "--channel", "Line")
+    assert (status, out, "channel Line (nearest: line);" in err) == (2, "", True)
+    assert "diet = vegan-value" in run("privacy", "inspect", "ann", "--channel", "line")[1]
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
         ["forget", "--all"],
         ["forget", "--key", "dietary_type"],
+        ["forget", "--key", "diet"],
         ["erase", "--yes"],
         ["erase", "--yes", "--keep-ledger"],
         ["erase"],
