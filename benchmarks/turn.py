@@ -71,6 +71,7 @@ class LocalWithPast:
                 synchronous="OFF",
             ),
             self._store_watch,
+            plugin,
         )
         self._bytes = 0
         self._service = LocalService(
