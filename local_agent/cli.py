@@ -194,7 +194,7 @@ def console(*, host: str, port: int) -> None:
     """  # noqa: D301 - click reads this escape
     from local_agent import extras, logs  # noqa: PLC0415 - see the module's docstring
 
-    logs.set_up("WARNING")
+    logs.set_up("ERROR")  # its buttons bring refusals about, and the page shows them
     if extras.missing_line():
         raise click.UsageError(f"The console needs an extra: {extras.install('line')}.")
     try:

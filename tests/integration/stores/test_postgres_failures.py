@@ -357,5 +357,5 @@ async def test_without_the_driver_a_sentence_says_so(monkeypatch):
     """Where the extra is not installed, the error names it."""
     monkeypatch.delitem(sys.modules, "stores.sql.postgres", raising=False)
     monkeypatch.setitem(sys.modules, "asyncpg", None)
-    with pytest.raises(StoreUnavailable, match=r"local-agent\[postgres\]"):
+    with pytest.raises(StoreUnavailable, match=r"pip install '.\[postgres\]'"):
         open_store("postgresql+asyncpg://nobody@127.0.0.1/none")
