@@ -16,6 +16,7 @@ from google.genai import types
 
 from callbacks.adk.beside import EventHidden
 from callbacks.adk.plugin import ContextBudgetPlugin
+from callbacks.adk.refusal import english
 from callbacks.context.budget import Budget
 from callbacks.counting.bytes import ByteCounter
 from examples.procurement.assistant import Assistant, Clock, store_in
@@ -138,4 +139,5 @@ async def test_no_plugin_after_ours_rewrites_a_proven_answer(tmp_path: Any) -> N
             got = await using.ask("華東 H-117 更換 86 萬元客房電視，能直接請區域總經理批嗎？")
         finally:
             await using.close()
-    assert got.error_code == "EVENT_HIDDEN"
+    assert (got.requests, got.released) == ((), None)
+    assert got.answer == english("EVENT_HIDDEN")
